@@ -1,0 +1,105 @@
+# Needs Python 3.11 or newer, make and a package registry; installs everything else into this folder.
+
+PYTHON ?= python3
+WORKERS ?= 2
+ARGS ?=
+# The first Python 3.13 that answers: a version manager may put a python3.13 on the path that runs
+# nothing, and keep the real one in its own folder.
+PYTHON313 ?= $(shell for python in python3.13 \
+	"$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.13.*/bin/python3.13; do \
+	if "$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null; \
+	then echo "$$python"; break; fi; done)
+
+UV_VERSION := 0.13.9
+UV := .uv/bin/uv
+BIN := .venv/bin
+
+# Present when the tool or environment is installed and not older than what it is made from.
+UV_READY := .uv/ready-$(UV_VERSION)
+DEV_READY := .venv/.ready
+SAM_READY := .venv-sam/.ready
+
+# `sam build` and the staging script look for uv on the path.
+export PATH := $(CURDIR)/.uv/bin:$(PATH)
+unexport VIRTUAL_ENV
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help dev test check lint test-3.13 soak format lock stage build clean
+
+help: ## Show this list
+	@echo "Headrace. Targets:"
+	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo "Variables: PYTHON=python3 (3.11 or newer), WORKERS=2 (parallel tests), ARGS= (for dev)"
+
+dev: $(DEV_READY) ## Install, then serve on 127.0.0.1:8080 with a real small model; ARGS='--port 9000'
+	@$(BIN)/headrace dev $(ARGS)
+
+test: lint $(SAM_READY) ## Install, then the whole gate: everything that must pass before a commit lands
+	@if [ -n "$(PYTHON313)" ]; then $(MAKE) --no-print-directory test-3.13; fi
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov
+	@if [ -z "$(PYTHON313)" ]; then $(SAY_NO_313); fi
+
+check: lint ## The static part of the gate: lock, format, lint, types, imports, house rules
+	$(BIN)/pytest -q tests/architecture
+
+lint: $(DEV_READY)
+	$(UV) lock --check
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --python-version 3.11
+	$(BIN)/mypy --python-version 3.13
+	$(BIN)/lint-imports
+
+test-3.13: $(UV_READY) ## Unit tests on Python 3.13, the version that Lambda runs, where it is installed
+	@if [ -z "$(PYTHON313)" ]; then $(SAY_NO_313); exit 1; fi
+	@UV_PROJECT_ENVIRONMENT=.venv-3.13 $(UV) sync --quiet --frozen --group dev --python "$(PYTHON313)"
+	.venv-3.13/bin/pytest -q -p no:cacheprovider -n $(WORKERS) tests/unit
+
+soak: $(DEV_READY) $(SAM_READY) ## Every test with thousands of examples, and the slow ones: takes long
+	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -n $(WORKERS) --dist loadgroup --timeout 3600 -m 'not real'
+
+format: $(DEV_READY) ## Format, and mend what the linter can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: $(UV_READY) ## Write uv.lock again after a change of dependencies
+	$(UV) lock
+
+stage: $(DEV_READY) ## Lay out what the functions run, with their requirements, for the build
+	$(BIN)/python infra/scripts/stage.py
+
+build: stage $(SAM_READY) ## Build the stack's packages with SAM
+	$(BIN)/python infra/scripts/build.py
+
+clean: ## Remove environments, caches and build results; data in .headrace/ stays
+	rm -rf .uv .venv .venv-3.13 .venv-sam .stage .aws-sam .coverage .hypothesis .import_linter_cache \
+		.mypy_cache .pytest_cache .ruff_cache
+
+$(UV_READY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Headrace needs Python 3.11 or newer, and '$(PYTHON)' is" \
+			"$$($(PYTHON) --version 2>/dev/null || echo 'not there')." \
+			"Name one that is: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "Installing uv $(UV_VERSION) into .uv/"
+	@rm -rf .uv && $(PYTHON) -m venv .uv/venv
+	@.uv/venv/bin/python -m pip install --quiet --disable-pip-version-check 'uv~=$(UV_VERSION)'
+	@mkdir -p .uv/bin && ln -s ../venv/bin/uv $(UV) && touch $@
+
+$(DEV_READY): $(UV_READY) pyproject.toml uv.lock
+	@echo "Installing the project and its tools into .venv/"
+	@[ -x $(BIN)/python ] || $(UV) venv --quiet --clear --python "$(PYTHON)" .venv
+	@$(UV) sync --quiet --frozen --group dev
+	@touch $@
+
+$(SAM_READY): $(UV_READY) pyproject.toml uv.lock
+	@echo "Installing the SAM tools into .venv-sam/"
+	@[ -x .venv-sam/bin/python ] || $(UV) venv --quiet --clear --python "$(PYTHON)" .venv-sam
+	@UV_PROJECT_ENVIRONMENT=.venv-sam $(UV) sync --quiet --frozen --only-group sam
+	@touch $@
+
+SAY_NO_313 = { \
+	echo "**********************************************************************"; \
+	echo "** NOT RUN ON PYTHON 3.13, the version that Lambda runs: there is no"; \
+	echo "** working python3.13 here. The types were checked for it, no test ran."; \
+	echo "**********************************************************************"; } >&2

@@ -1,0 +1,1 @@
+"""Models, the hosts that offer them, their prices and abilities."""

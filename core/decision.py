@@ -1,0 +1,140 @@
+"""Values of routing: what a request prefers, what a policy allows, what was planned, and what is told about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from core.catalog.model import Target
+
+
+class Objective(Enum):
+    """What `auto` optimises for."""
+
+    QUALITY = "quality"
+    COST = "cost"
+    LATENCY = "latency"
+    BALANCED = "balanced"
+
+
+@dataclass(frozen=True, slots=True)
+class DataRules:
+    """Promises that hosts must make about data; `regions` is None when any will do."""
+
+    regions: tuple[str, ...] | None = None
+    no_training: bool = False
+    zero_retention: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HostRules:
+    """Which hosts may serve; names are the operator's."""
+
+    only: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """The `routing` object of a request: each member narrows the policy, None leaves it as it is.
+
+    Times are in milliseconds, `max_cost_micros` in micro-dollars, `min_quality` from 0 to 1.
+    """
+
+    policy: str | None = None
+    optimize: Objective | None = None
+    models: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+    providers: HostRules = HostRules()
+    max_cost_micros: int | None = None
+    min_quality: float | None = None
+    first_token_ms: int | None = None
+    deadline_ms: int | None = None
+    fallback: bool | None = None
+    data: DataRules = DataRules()
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """An organisation's envelope for routing; None means no bound. Times are in milliseconds."""
+
+    name: str = "default"
+    allow_models: tuple[str, ...] | None = None
+    allow_providers: tuple[str, ...] | None = None
+    allow_optimize: tuple[Objective, ...] = tuple(Objective)
+    optimize: Objective = Objective.BALANCED
+    first_token_ms: int = 12_000
+    deadline_ms: int = 120_000
+    max_attempts: int = 3
+    max_cost_micros: int | None = None
+    min_quality: float | None = None
+    data: DataRules = DataRules()
+    named_model_fallbacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    extract_json: bool = True
+    reask_json: bool = False
+    extended_thinking: bool | None = None
+    reasoning_effort: str | None = None
+    max_tokens_default: int = 8_192
+    sticky: bool = True
+
+
+BUILT_IN_POLICY = Policy()
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """How long things may take, in seconds.
+
+    `first_token_s` bounds each attempt up to its first token (None: only silence does), `deadline_s` the request until
+    an attempt commits (or, for a whole answer, until it is complete), `silence_s` the gap between two bytes, after the
+    first token or, with `silence_before_token`, from the start.
+    """
+
+    first_token_s: float | None
+    deadline_s: float
+    silence_s: float
+    silence_before_token: bool = False
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The chain to walk, in order, and the budgets for it."""
+
+    targets: tuple[Target, ...]
+    budgets: Budgets
+    hold_reasoning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A ranked model; scores from 0 to 1, None where nothing is known."""
+
+    model: str
+    score: float | None = None
+    quality: float | None = None
+    estimated_cost_micros: int | None = None
+    estimated_ttft_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Why a model was chosen: everything that is known before the first attempt.
+
+    `excluded` maps a stable reason code to the models that it ruled out.
+    """
+
+    pick: str
+    policy: str
+    optimize: Objective
+    alternatives: tuple[Alternative, ...]
+    reasoning: str
+    task: str | None = None
+    task_confidence: float | None = None
+    complexity: float | None = None
+    decisiveness: float = 1.0
+    excluded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    thinking: str | None = None
+    thinking_reason: str | None = None
+    structured_output: str | None = None
+    tool_memory: str | None = None

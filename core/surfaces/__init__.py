@@ -1,0 +1,1 @@
+"""Callers' JSON to canonical and back."""

@@ -1,0 +1,37 @@
+"""The differences between the two surfaces, as one frozen value; nothing else in the gateway asks which one it is on."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """How one surface speaks.
+
+    `prefix` is its path, `id_prefix` stands before the 32 hex digits of a response's id. `strict_fields` refuses what
+    nobody documents; otherwise it is sent on. `own_frames` sends the routing and usage events and the `routing` object.
+    `echo_model` shows callers the model id that they asked for.
+    """
+
+    name: str
+    prefix: str
+    id_prefix: str
+    strict_fields: bool
+    own_frames: bool
+    echo_model: bool
+
+    def response_id(self, request_id: str) -> str:
+        """The id of a response, from the request id `req-` + 32 hex digits."""
+        return self.id_prefix + request_id.removeprefix("req-")
+
+
+ROUTING = Surface("routing", "/api/v1/inference", "req-", strict_fields=True, own_frames=True, echo_model=False)
+PLAIN = Surface("plain", "/v1", "chatcmpl-", strict_fields=False, own_frames=False, echo_model=True)
+SURFACES = (ROUTING, PLAIN)
+
+
+def canonical_request_id(response_id: str) -> str:
+    """The `req-` form of an id in either surface's form."""
+    for surface in SURFACES:
+        if response_id.startswith(surface.id_prefix):
+            return "req-" + response_id.removeprefix(surface.id_prefix)
+    return response_id

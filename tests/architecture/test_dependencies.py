@@ -1,0 +1,88 @@
+"""What the code imports is what pyproject.toml declares, each with its purpose beside it."""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+
+from tests.architecture.source import ROOT, Reference, imports, parse, python_files
+
+TEXT = (ROOT / "pyproject.toml").read_text("utf-8")
+PROJECT = tomllib.loads(TEXT)
+OURS = {"core", "functions"}
+
+# Imported by name although another package brings it.
+COMES_WITH = {
+    "starlette": "fastapi",  # its requests and responses are FastAPI's own
+    "botocore": "boto3",  # its errors and client settings are boto3's own
+}
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[^\w.-]", each, maxsplit=1)[0].lower() for each in requirements}
+
+
+BASE = names(PROJECT["project"]["dependencies"])
+EXTRAS = names(sum(PROJECT["project"]["optional-dependencies"].values(), []))
+
+
+def at_run_time(tree: ast.Module) -> ast.Module:
+    """The module without what only the type checker reads."""
+
+    class Stripped(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+            self.generic_visit(node)
+            return node.orelse if ast.unparse(node.test).endswith("TYPE_CHECKING") else node
+
+    return ast.fix_missing_locations(Stripped().visit(tree))
+
+
+def at_import(tree: ast.Module) -> Iterator[Reference]:
+    """The imports that run as soon as the module is imported."""
+    for statement in tree.body:
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from imports(statement)
+
+
+def undeclared(path: str, found: Iterator[Reference], allowed: set[str]) -> Iterator[str]:
+    distributions = packages_distributions()
+    for each in found:
+        top = each.name.partition(".")[0]
+        if top in OURS or top in sys.stdlib_module_names:
+            continue
+        candidates = {name.lower().replace("_", "-") for name in distributions.get(top, [top])}
+        candidates.add(COMES_WITH.get(top, top))
+        if not candidates & allowed:
+            yield f"{path}:{each.line} imports {each.name}"
+
+
+def test_everything_imported_is_declared() -> None:
+    found: list[str] = []
+    for path in python_files("core", "functions"):
+        found += undeclared(path, imports(at_run_time(parse(path))), BASE | EXTRAS)
+    assert found == []
+
+
+def test_the_functions_start_without_any_extra() -> None:
+    found: list[str] = []
+    for path in python_files("core", "functions"):
+        if not path.startswith("functions/local/"):
+            found += undeclared(path, at_import(at_run_time(parse(path))), BASE)
+    assert found == []
+
+
+def test_every_dependency_says_what_it_is_for() -> None:
+    lines = [line.strip() for line in TEXT.split("[build-system]")[0].splitlines()]
+    listed = [line for line in lines if re.match(r'"[\w.\[\]-]+.*",', line)]
+    unexplained = [line for line in listed if "#" not in line]
+    # These two say it themselves.
+    explained = {'"headrace[server]",', '"headrace[local]",', '"pytest",'}
+    assert [line for line in unexplained if line not in explained] == []
+
+
+def test_the_command_exists() -> None:
+    module, _, function = PROJECT["project"]["scripts"]["headrace"].partition(":")
+    tree = parse(f"{module.replace('.', '/')}.py")
+    assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
