@@ -25,12 +25,12 @@ unexport VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help dev test check lint test-3.13 soak format lock stage build clean
+.PHONY: help dev test check lint test-3.13 soak format lock uv sam stage build clean
 
 help: ## Show this list
 	@echo "Headrace. Targets:"
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
-	@echo "Variables: PYTHON=python3 (3.11 or newer), WORKERS=2 (parallel tests), ARGS= (for dev)"
+	@echo "Variables: PYTHON=python3 (3.11 or newer), WORKERS=2 (parallel tests), ARGS= (for dev, stage, build)"
 
 dev: $(DEV_READY) ## Install, then serve on 127.0.0.1:8080 with a real small model; ARGS='--port 9000'
 	@$(BIN)/headrace dev $(ARGS)
@@ -66,11 +66,15 @@ format: $(DEV_READY) ## Format, and mend what the linter can mend
 lock: $(UV_READY) ## Write uv.lock again after a change of dependencies
 	$(UV) lock
 
-stage: $(DEV_READY) ## Lay out what the functions run, with their requirements, for the build
-	$(BIN)/python infra/scripts/stage.py
+uv: $(UV_READY) ## Install uv alone
 
-build: stage $(SAM_READY) ## Build the stack's packages with SAM
-	$(BIN)/python infra/scripts/build.py
+sam: $(SAM_READY) ## Install the SAM tools alone
+
+stage: $(DEV_READY) ## Lay out what the functions run, with their requirements, for the build
+	$(BIN)/python -m infra.scripts.stage $(ARGS)
+
+build: $(DEV_READY) $(SAM_READY) ## Stage, then build the stack's package with SAM; ARGS='--catalog FILE'
+	$(BIN)/python -m infra.scripts.build $(if $(PYTHON313),--compiler "$(PYTHON313)") $(ARGS)
 
 clean: ## Remove environments, caches and build results; data in .headrace/ stays
 	rm -rf .uv .venv .venv-3.13 .venv-sam .stage .aws-sam .coverage .hypothesis .import_linter_cache \

@@ -82,28 +82,52 @@ BUILT_IN_POLICY = Policy()
 
 
 @dataclass(frozen=True, slots=True)
-class Budgets:
-    """How long things may take, in seconds.
+class Candidate:
+    """A target that might serve; `refused` holds the request's fields that it cannot, each with the reason."""
 
-    `first_token_s` bounds each attempt up to its first token (None: only silence does), `deadline_s` the request until
-    an attempt commits (or, for a whole answer, until it is complete), `silence_s` the gap between two bytes, after the
-    first token or, with `silence_before_token`, from the start.
+    target: Target
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """How long one attempt may take, in seconds.
+
+    `first_token_s` runs to its first token (None: only silence counts), `silence_s` between two reads once a token was
+    there or, with `silence_before_token`, from the start.
     """
 
     first_token_s: float | None
-    deadline_s: float
     silence_s: float
     silence_before_token: bool = False
-    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One place in the chain: where to, and how long it may take."""
+
+    target: Target
+    budgets: Budgets
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The chain to walk, in order, and the budgets for it."""
+    """The chain to walk, in order.
 
-    targets: tuple[Target, ...]
-    budgets: Budgets
+    `deadline_s` bounds the request until an attempt commits; `thinking_deadline_s` takes its place once a model was seen
+    to think. A `whole` answer commits when it is complete. `hold_reasoning` keeps thinking back until the answer itself
+    begins. `max_attempts` counts over all legs. `ends_s` is when everything is over, whatever was sent by then: the
+    platform's own limit, less what it takes to say so; None where there is none. All are seconds from the request's
+    start.
+    """
+
+    legs: tuple[Leg, ...]
+    deadline_s: float
+    thinking_deadline_s: float
+    whole: bool = False
     hold_reasoning: bool = False
+    max_attempts: int = 3
+    ends_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,14 @@ class ToolMemory(Protocol):
         ...
 
 
+class Spill(Protocol):
+    """Where a record goes that the store did not take: a log that is read back later. It never fails."""
+
+    def __call__(self, record: Record) -> None:
+        """Keep the record."""
+        ...
+
+
 class Store(Ledger, Directory, ToolMemory, Protocol):
     """Everything kept, in one place; opened and closed with the process."""
 

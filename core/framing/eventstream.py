@@ -23,7 +23,11 @@ _CRC: Final = Struct("!I")
 _LENGTH: Final = Struct("!H")
 _TRUE, _FALSE, _BYTES, _STRING, _UUID = 0, 1, 6, 7, 9
 _INTEGERS: Final = {
-    kind: Struct(f"!{code}") for kind, code in zip((2, 3, 4, 5, 8), "bhiqq", strict=True)
+    2: Struct("!b"),
+    3: Struct("!h"),
+    4: Struct("!i"),
+    5: Struct("!q"),
+    8: Struct("!q"),
 }
 _UUID_BYTES: Final = 16
 

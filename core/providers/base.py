@@ -68,6 +68,11 @@ class Credential:
 class StreamDecoder(Protocol):
     """Turns one upstream response's bytes into events, however they are split."""
 
+    @property
+    def done(self) -> bool:
+        """Whether the terminal event was seen: nothing that follows matters."""
+        ...
+
     def feed(self, data: bytes) -> tuple[Event, ...]:
         """Events that these bytes complete.
 

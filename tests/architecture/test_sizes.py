@@ -1,4 +1,4 @@
-"""Files stay small: near 120 lines, 300 at most; up to 400 with a reason written here; never more."""
+"""Files stay small: near 120 lines, 300 at most, up to 400 with a reason written here."""
 
 from tests.architecture.source import ROOT, python_files
 

@@ -1,0 +1,93 @@
+"""What a request is charged for: its attempts' usage, priced at their own hosts (the contract, section 3)."""
+
+from collections.abc import Iterable, Mapping
+
+from core.catalog.model import Target
+from core.chat import Usage
+from core.money import Charge, Cost, Terms, charge, price
+from core.record import AttemptRow
+from core.tenant import Organisation
+
+
+def attempt_row(
+    target: Target,
+    outcome: str,
+    ms: int,
+    usage: Usage | None,
+    *,
+    upstream_status: int | None = None,
+    upstream_code: str | None = None,
+) -> AttemptRow:
+    """The row of an attempt that took `ms` milliseconds.
+
+    Whatever usage its host reported is charged, also when it failed: a failed attempt is never charged on an estimate,
+    so callers hand over None where nothing was reported.
+    """
+    cost = None if usage is None or target.host.prices is None else price(usage, target.host.prices)
+    return AttemptRow(
+        model=target.model.id,
+        host=target.name,
+        outcome=outcome,
+        ms=ms,
+        usage=usage,
+        input_pico=None if cost is None else cost.input,
+        output_pico=None if cost is None else cost.output,
+        charged=usage is not None,
+        upstream_status=upstream_status,
+        upstream_code=upstream_code,
+    )
+
+
+def charged_usage(rows: Iterable[AttemptRow]) -> Usage | None:
+    """The usage of all charged attempts together, or None when there is none."""
+    usages = [row.usage for row in rows if row.charged and row.usage is not None]
+    if len(usages) < 2:
+        return usages[0] if usages else None
+    return Usage(
+        input_tokens=sum(usage.input_tokens for usage in usages),
+        cached_tokens=sum(usage.cached_tokens for usage in usages),
+        cache_write_tokens=sum(usage.cache_write_tokens for usage in usages),
+        cache_write_5m_tokens=sum(usage.cache_write_5m_tokens for usage in usages),
+        cache_write_1h_tokens=sum(usage.cache_write_1h_tokens for usage in usages),
+        input_audio_tokens=sum(usage.input_audio_tokens for usage in usages),
+        input_image_tokens=sum(usage.input_image_tokens for usage in usages),
+        output_tokens=sum(usage.output_tokens for usage in usages),
+        reasoning_tokens=_known_sum(usage.reasoning_tokens for usage in usages),
+        output_audio_tokens=sum(usage.output_audio_tokens for usage in usages),
+        service_tier=usages[-1].service_tier,
+        estimated=any(usage.estimated for usage in usages),
+        extra=_summed_extras(usages),
+    )
+
+
+def request_charge(rows: Iterable[AttemptRow], terms: Terms) -> Charge | None:
+    """The charge for a request, or None while the price of a charged attempt is unknown."""
+    costs: list[Cost] = []
+    for row in rows:
+        if not row.charged:
+            continue
+        if row.input_pico is None or row.output_pico is None:
+            return None
+        costs.append(Cost(row.input_pico, row.output_pico))
+    return charge(costs, terms)
+
+
+def terms_of(organisation: Organisation | None) -> Terms:
+    """What an organisation pays on top of the hosts' prices."""
+    if organisation is None:
+        return Terms()
+    return Terms(markup=organisation.markup, discount=organisation.discount)
+
+
+def _known_sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _summed_extras(usages: Iterable[Usage]) -> Mapping[str, object]:
+    total: dict[str, int] = {}
+    for usage in usages:
+        for name, value in usage.extra.items():
+            if isinstance(value, int):
+                total[name] = total.get(name, 0) + value
+    return total

@@ -1,0 +1,145 @@
+"""One attempt at one host: a pump task reads the upstream, a watchdog bounds its silence, a queue bounds its lead."""
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from core.decision import Leg, Plan
+from core.errors import DeadlineExceeded, FirstTokenTimeout, GatewayError, SilentUpstream
+from core.events import Event, ReasoningDelta, is_answer, is_token
+from core.ports import Clock
+
+Batch: TypeAlias = tuple[Event, ...]
+"""The events of one upstream read; empty when bytes came that completed no event."""
+
+QUEUE_BATCHES = 64
+
+
+def commits(batch: Batch, plan: Plan) -> bool:
+    """Whether these events commit an attempt: its first token, or the answer's own while reasoning is held."""
+    if plan.whole:
+        return False
+    counts = is_answer if plan.hold_reasoning else is_token
+    return any(counts(event) for event in batch)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    error: BaseException | None = None
+
+
+class Attempt:
+    """Runs one upstream call under its budgets.
+
+    Args:
+        batches: The call; it is closed when the attempt ends, however it ends.
+        leg: The target and its budgets.
+        plan: The plan that the leg is of.
+        request_started: When the request began, on `clock.monotonic()`; deadlines count from there.
+    """
+
+    def __init__(
+        self, batches: AsyncIterator[Batch], leg: Leg, plan: Plan, request_started: float, clock: Clock
+    ) -> None:
+        self.started = clock.monotonic()
+        self._batches = batches
+        self._budgets = leg.budgets
+        self._plan = plan
+        self._clock = clock
+        self._request_started = request_started
+        self._deadline = request_started + plan.deadline_s
+        self._thinking_deadline = request_started + plan.thinking_deadline_s
+        self._queue: asyncio.Queue[Batch | _End] = asyncio.Queue(QUEUE_BATCHES)
+        self._last_byte = self.started
+        self._has_token = False
+        self._has_committed = False
+        self._is_reading = True
+        self._end: _End | None = None
+        self._pump = asyncio.ensure_future(self._read())
+        self._watchdog = asyncio.ensure_future(self._watch())
+
+    async def batches(self) -> AsyncGenerator[Batch, None]:
+        """What the upstream sends, read by read.
+
+        Raises:
+            GatewayError: The attempt failed; what was yielded before stays valid.
+        """
+        while True:
+            if self._end is not None and self._queue.empty():
+                if self._end.error is not None:
+                    raise self._end.error
+                return
+            item = await self._queue.get()
+            if not isinstance(item, _End):
+                yield item
+
+    async def close(self) -> None:
+        """Stop reading and wait until the upstream call is closed."""
+        self._pump.cancel()
+        self._watchdog.cancel()
+        await asyncio.gather(self._pump, self._watchdog, return_exceptions=True)
+
+    async def _read(self) -> None:
+        end = _End()
+        try:
+            async for batch in self._batches:
+                self._last_byte = self._clock.monotonic()
+                if not self._has_committed and batch:
+                    self._note(batch)
+                self._is_reading = False
+                await self._queue.put(batch)
+                self._is_reading = True
+        except GatewayError as error:
+            end = _End(error)
+        except Exception as error:  # a fault of ours must reach the caller as one, not hang it
+            end = _End(error)
+        finally:
+            close = getattr(self._batches, "aclose", None)
+            if close is not None:
+                await close()
+        self._finish(end)
+
+    def _note(self, batch: Batch) -> None:
+        self._has_token = self._has_token or any(is_token(event) for event in batch)
+        self._has_committed = commits(batch, self._plan)
+        if any(isinstance(event, ReasoningDelta) for event in batch):
+            self._deadline = max(self._deadline, self._thinking_deadline)
+
+    def _finish(self, end: _End) -> None:
+        if self._end is None:
+            self._end = end
+            if not self._queue.full():  # a full queue wakes its reader by itself
+                self._queue.put_nowait(end)
+
+    async def _watch(self) -> None:
+        while True:
+            due, error = self._next_bound()
+            now = self._clock.monotonic()
+            if now >= due:
+                break
+            # The first byte can bring a bound that is nearer than the one slept on, but never nearer than this.
+            await self._clock.sleep_until(min(due, now + self._budgets.silence_s))
+        self._finish(_End(error))
+        self._pump.cancel()
+
+    def _next_bound(self) -> tuple[float, GatewayError]:
+        """The moment at which this attempt fails if nothing changes until then, and the failure."""
+        bounds: list[tuple[float, GatewayError]] = []
+        if self._plan.ends_s is not None:
+            bounds.append((self._request_started + self._plan.ends_s, DeadlineExceeded(_PLATFORM)))
+        if not self._has_committed:  # a whole answer never does before it is complete
+            bounds.append((self._deadline, DeadlineExceeded(_DEADLINE)))
+        if not self._has_token and self._budgets.first_token_s is not None:
+            bounds.append((self.started + self._budgets.first_token_s, FirstTokenTimeout(_FIRST_TOKEN)))
+        if self._has_token or self._budgets.silence_before_token:
+            heard = self._last_byte if self._is_reading else self._clock.monotonic()
+            bounds.append((heard + self._budgets.silence_s, SilentUpstream(_SILENT)))
+        return min(bounds, key=lambda bound: bound[0], default=(math.inf, DeadlineExceeded(_DEADLINE)))
+
+
+_DEADLINE = "No model answered before the request's deadline. Try again, or allow more time with routing.deadline_ms."
+_PLATFORM = "The answer took longer than the gateway's platform allows. Ask for a shorter answer."
+_FIRST_TOKEN = "The model sent no token in time. Try again, or allow more time with routing.first_token_ms."
+_SILENT = "The model stopped sending before its answer was complete. Send the request again."

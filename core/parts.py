@@ -1,0 +1,29 @@
+"""What requests are served with: everything from outside, put together once by the composition root."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.catalog.loader import Catalog
+from core.ports import Clock, Directory, Spill, Store
+from core.upstream.call import Caller
+from core.waiting import Background
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The collaborators of a request.
+
+    `directory` is the cached view of the store's. `jitter` gives random numbers from 0 to 1, `new_request_id` `req-` and
+    32 hex digits that rise with time. `header_prefix` stands before the names of our own response headers.
+    """
+
+    catalog: Catalog
+    store: Store
+    directory: Directory
+    caller: Caller
+    clock: Clock
+    spill: Spill
+    background: Background
+    jitter: Callable[[], float]
+    new_request_id: Callable[[], str]
+    header_prefix: str = "X-Inferbase-"

@@ -1,0 +1,1 @@
+"""Chooses where a request goes: pure stages over facts; it calls nothing and knows no format."""

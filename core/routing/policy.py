@@ -1,0 +1,93 @@
+"""Narrows a policy by what a request prefers; a request never widens it."""
+
+from dataclasses import dataclass
+
+from core.decision import DataRules, HostRules, Objective, Policy, Preferences
+from core.errors import Unprocessable
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """What is in force for one request: the policy, narrowed. `asked_*` are times that the request itself set (ms)."""
+
+    policy: Policy
+    optimize: Objective
+    hosts: HostRules
+    data: DataRules
+    max_cost_micros: int | None
+    min_quality: float | None
+    max_attempts: int
+    first_token_ms: int
+    deadline_ms: int
+    asked_first_token: bool
+    asked_deadline: bool
+
+
+def narrow(policy: Policy, preferences: Preferences) -> Effective:
+    """Put a request's preferences inside a policy.
+
+    Raises:
+        Unprocessable: `policy_violation`, when a preference lies outside the policy; it names field and policy.
+    """
+    optimize = preferences.optimize or policy.optimize
+    if optimize not in policy.allow_optimize:
+        raise _violation(policy, "routing.optimize", optimize.value)
+    for index, host in enumerate(preferences.providers.only or ()):
+        if policy.allow_providers is not None and host not in policy.allow_providers:
+            raise _violation(policy, f"routing.providers.only[{index}]", host)
+    for index, model in enumerate(preferences.models or ()):
+        if policy.allow_models is not None and model not in policy.allow_models:
+            raise _violation(policy, f"routing.models[{index}]", model)
+    return Effective(
+        policy=policy,
+        optimize=optimize,
+        hosts=_narrow_hosts(policy, preferences.providers),
+        data=_narrow_data(policy, preferences.data),
+        max_cost_micros=_least(policy.max_cost_micros, preferences.max_cost_micros),
+        min_quality=_greatest(policy.min_quality, preferences.min_quality),
+        max_attempts=1 if preferences.fallback is False else policy.max_attempts,
+        first_token_ms=_within(policy, "first_token_ms", policy.first_token_ms, preferences.first_token_ms),
+        deadline_ms=_within(policy, "deadline_ms", policy.deadline_ms, preferences.deadline_ms),
+        asked_first_token=preferences.first_token_ms is not None,
+        asked_deadline=preferences.deadline_ms is not None,
+    )
+
+
+def _narrow_hosts(policy: Policy, asked: HostRules) -> HostRules:
+    only = asked.only if asked.only is not None else policy.allow_providers
+    return HostRules(only=only, ignore=asked.ignore, order=asked.order)
+
+
+def _narrow_data(policy: Policy, asked: DataRules) -> DataRules:
+    regions = policy.data.regions
+    if asked.regions is not None:
+        regions = tuple(region for region in asked.regions if regions is None or region in regions)
+        if not regions:
+            raise _violation(policy, "routing.data.regions", ", ".join(asked.regions))
+    return DataRules(
+        regions=regions,
+        no_training=policy.data.no_training or asked.no_training,
+        zero_retention=policy.data.zero_retention or asked.zero_retention,
+    )
+
+
+def _within(policy: Policy, name: str, bound: int, asked: int | None) -> int:
+    if asked is not None and asked > bound:
+        raise _violation(policy, f"routing.{name}", str(asked))
+    return bound if asked is None else asked
+
+
+def _least(bound: int | None, asked: int | None) -> int | None:
+    return min((value for value in (bound, asked) if value is not None), default=None)
+
+
+def _greatest(bound: float | None, asked: float | None) -> float | None:
+    return max((value for value in (bound, asked) if value is not None), default=None)
+
+
+def _violation(policy: Policy, field: str, value: str) -> Unprocessable:
+    return Unprocessable(
+        f"{value!r} is outside the policy {policy.name!r}. Leave it out, or use a value that the policy allows.",
+        param=field,
+        code="policy_violation",
+    )

@@ -1,0 +1,46 @@
+"""Waiting with a bound on the gateway's own clock, and work that goes on after the caller was answered."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from core.ports import Clock
+
+T = TypeVar("T")
+
+
+async def finish_by(clock: Clock, moment: float, work: Coroutine[Any, Any, T]) -> T:
+    """The result of `work` if it is there by `moment` (on `clock.monotonic()`).
+
+    Raises:
+        TimeoutError: It was not; the work is cancelled.
+    """
+    task = asyncio.ensure_future(work)
+    timer = asyncio.ensure_future(clock.sleep_until(moment))
+    try:
+        await asyncio.wait({task, timer}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise TimeoutError
+        return task.result()
+    finally:
+        timer.cancel()
+        task.cancel()
+
+
+class Background:
+    """Tasks that nobody waits for at once; they are kept from being lost and can be waited for before going idle."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        """Run `work` as a task that outlives its starter."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def idle(self) -> None:
+        """Return once nothing is under way."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)

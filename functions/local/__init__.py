@@ -1,0 +1,1 @@
+"""The `headrace` command and what it runs on a developer's machine; never part of a deployment."""
