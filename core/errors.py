@@ -185,9 +185,26 @@ class Overloaded(GatewayError):
 
 
 class StoreUnavailable(Overloaded):
-    """The store cannot be reached, or did not answer in time."""
+    """The store cannot be reached, or did not answer in time.
+
+    Args:
+        message: For the caller; names nothing of the operator's.
+        detail: For the operator's log: what failed, and what to do about it.
+    """
 
     default_code = "store_unavailable"
+
+    def __init__(
+        self,
+        message: str = "The gateway cannot reach its records at the moment. Send the request again shortly.",
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        retry_after_s: float | None = None,
+        detail: str = "",
+    ) -> None:
+        super().__init__(message, param=param, code=code, retry_after_s=retry_after_s)
+        self.detail = detail
 
 
 class DeadlineExceeded(GatewayError):

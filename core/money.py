@@ -159,7 +159,9 @@ def charge(costs: Iterable[Cost], terms: Terms) -> Charge:
     """
     cost = sum(costs, NO_COST)
     factor = (1 + terms.markup) * (1 - terms.discount) if terms.provider_cost else Fraction(0)
-    exact = [part / PICO_PER_MICRO for part in (cost.input * factor, cost.output * factor, Fraction(terms.guardrail_pico))]
+    exact = [
+        part / PICO_PER_MICRO for part in (cost.input * factor, cost.output * factor, Fraction(terms.guardrail_pico))
+    ]
     total = _half_up(sum(exact, Fraction(0)))
     parts = [int(part) for part in exact]
     by_remainder = sorted(range(len(exact)), key=lambda index: (parts[index] - exact[index], index))

@@ -1,8 +1,9 @@
 """From a caller's bytes to a plan: everything that is decided before the first upstream call."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from core.catalog.loader import Catalog
 from core.catalog.model import Model, Target
 from core.chat import ChatRequest, Role
 from core.decision import BUILT_IN_POLICY, Candidate, Decision, Plan, Policy
@@ -31,9 +32,7 @@ class Prepared:
     disposed: Mapping[str, Disposed]
 
 
-async def prepare(
-    parts: Parts, surface: Surface, key: Key, body: bytes, ends_at: float | None
-) -> Prepared:
+async def prepare(parts: Parts, surface: Surface, key: Key, body: bytes, ends_at: float | None) -> Prepared:
     """Parse, look up, plan.
 
     Args:
@@ -74,6 +73,13 @@ async def prepare(
     return Prepared(request, plan, decision, turns, disposed)
 
 
+def unknown_model(catalog: Catalog, name: str, allowed: Sequence[Model]) -> NotFound:
+    """The failure for a name that is no model's; it names near matches among those allowed."""
+    near = catalog.near(name, allowed)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    return NotFound(f"There is no model {name!r}.{hint} GET /models lists them all.", param="model")
+
+
 def _policy(key: Key, asked: str | None) -> Policy:
     if asked is not None and asked not in key.policies:
         raise Unprocessable(
@@ -88,9 +94,7 @@ def _model(parts: Parts, key: Key, name: str) -> Model:
     allowed = [model for model in parts.catalog.models if key.models is None or model.id in key.models]
     model = parts.catalog.find(name)
     if model is None:
-        near = parts.catalog.near(name, allowed)
-        hint = f" Did you mean {' or '.join(near)}?" if near else ""
-        raise NotFound(f"There is no model {name!r}.{hint} GET /models lists them all.", param="model")
+        raise unknown_model(parts.catalog, name, allowed)
     if model not in allowed:
         raise PermissionDenied(f"This key may not use {name!r}. GET /models lists what it may use.", param="model")
     return model

@@ -1,28 +1,23 @@
 """The gateway's use cases: who calls, which models there are, and a chat completion from end to end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.accounts.keys import digest, is_well_formed
-from core.catalog.loader import Catalog
 from core.catalog.model import Model
 from core.errors import AuthenticationFailed
-from core.exchange import Exchange, Parts
+from core.exchange import Exchange
+from core.parts import Parts
+from core.prepare import unknown_model
 from core.surfaces.surface import Surface
 from core.tenant import Key
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Everything a front end calls.
-
-    Args:
-        parts: What requests are served with.
-        new_request_id: Gives `req-` + 32 hex digits, rising with time.
-    """
+    """Everything that a front end calls; `parts` is what requests are served with."""
 
     parts: Parts
-    new_request_id: Callable[[], str]
 
     async def authenticate(self, token: str | None) -> Key:
         """The live key behind a token.
@@ -32,9 +27,7 @@ class Service:
             StoreUnavailable: It cannot be looked up.
         """
         if not token:
-            raise AuthenticationFailed(
-                "No API key was sent. Send one in the header 'Authorization: Bearer hr_...'."
-            )
+            raise AuthenticationFailed("No API key was sent. Send one in the header 'Authorization: Bearer hr_...'.")
         if not is_well_formed(token):
             raise AuthenticationFailed("This is not an API key of this gateway. Check it for missing characters.")
         key = await self.parts.directory.key(digest(token))
@@ -42,16 +35,17 @@ class Service:
             raise AuthenticationFailed("This API key is unknown, expired or revoked. Use another one.")
         return key
 
-    def chat(self, surface: Surface, key: Key, body: bytes, ends_at: float | None = None) -> Exchange:
+    def chat(self, surface: Surface, key: Key, request_id: str, body: bytes, ends_at: float | None = None) -> Exchange:
         """A chat completion, not yet started.
 
         Args:
             surface: Where it came in.
             key: Who asks.
+            request_id: `req-` and 32 hex digits.
             body: The request body as it came.
             ends_at: Unix time in seconds by which all must be over (the platform's own limit), or None.
         """
-        return Exchange(self.parts, surface, key, self.new_request_id(), body, ends_at)
+        return Exchange(self.parts, surface, key, request_id, body, ends_at)
 
     def models(self, key: Key | None) -> Sequence[Model]:
         """The models that a key may use; the public catalog without one."""
@@ -59,6 +53,18 @@ class Service:
         if key is None or key.models is None:
             return models
         return [model for model in models if model.id in key.models]
+
+    def model(self, key: Key | None, name: str) -> Model:
+        """The model of that id or alias.
+
+        Raises:
+            NotFound: There is none that the key may use; near matches are named.
+        """
+        allowed = self.models(key)
+        model = self.parts.catalog.find(name)
+        if model is None or model not in allowed:
+            raise unknown_model(self.parts.catalog, name, allowed)
+        return model
 
     async def ready(self) -> None:
         """Return if requests can be served.

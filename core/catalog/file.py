@@ -198,9 +198,7 @@ def parse_catalog(text: str, name: str) -> tuple[tuple[Vendor, ...], tuple[Model
         file = _File.model_validate(document)
     except ValidationError as error:
         raise CatalogError("\n".join(_explained(text, name, error))) from None
-    vendors = tuple(
-        Vendor(name=vendor_name, **_shallow(vendor)) for vendor_name, vendor in file.vendors.items()
-    )
+    vendors = tuple(Vendor(name=vendor_name, **_shallow(vendor)) for vendor_name, vendor in file.vendors.items())
     return vendors, tuple(model.model() for model in file.models)
 
 

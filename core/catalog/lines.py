@@ -35,9 +35,7 @@ def _names(dotted: str) -> list[str]:
     return [name.strip().strip("\"'") for name in dotted.split(".")]
 
 
-def _table(
-    is_array: bool, names: list[str], counts: dict[tuple[str | int, ...], int]
-) -> tuple[str | int, ...]:
+def _table(is_array: bool, names: list[str], counts: dict[tuple[str | int, ...], int]) -> tuple[str | int, ...]:
     """The path of a table header, with the index of each array of tables on the way."""
     path: tuple[str | int, ...] = ()
     for position, name in enumerate(names):

@@ -63,9 +63,7 @@ def load_catalog(
     return _catalog(vendors, models.values(), usable)
 
 
-def _catalog(
-    vendors: Mapping[str, Vendor], models: Iterable[Model], usable: Callable[[Vendor], bool]
-) -> Catalog:
+def _catalog(vendors: Mapping[str, Vendor], models: Iterable[Model], usable: Callable[[Vendor], bool]) -> Catalog:
     callable_vendors = {name for name, vendor in vendors.items() if usable(vendor)}
     kept: list[Model] = []
     for model in models:

@@ -49,6 +49,10 @@ class Quirk(Enum):
     CUSTOM_TOOLS = "custom_tools"  # knows tools of type `custom` and `allowed_tools`
     PARSED_REASONING = "parsed_reasoning"  # shows thinking only with `reasoning_format: "parsed"`
     URLS_IN_PATH = "urls_in_path"  # the model's name is part of the path (Azure deployments)
+    REFUSALS = "refusals"  # knows refusals in the history; others get them as text
+    ORIGINAL_DETAIL = "original_detail"  # knows the image detail `original`; others get `high`
+    INLINE_MEDIA = "inline_media"  # takes images as `data:` URLs only, or must not fetch what callers name
+    FORBIDDEN_IS_TOO_LONG = "forbidden_is_too_long"  # 403 says that prompt and limit pass the window
     VERTEX_PATH = "vertex_path"  # model in the path, version in the body (Claude on Vertex AI)
 
 
@@ -65,7 +69,9 @@ class ThinkingSwitch(Enum):
 
     NONE = "none"  # no switch
     REASONING_EFFORT = "reasoning_effort"  # `reasoning_effort`, `none` for off
+    DEFAULT_OR_NONE = "default_or_none"  # `reasoning_effort`, `default` or `none` only
     THINKING_TYPE = "thinking_type"  # `thinking: {type: enabled | disabled}`
+    THINKING_ADAPTIVE = "thinking_adaptive"  # `thinking: {type: adaptive | disabled}`
     ENABLE_THINKING = "enable_thinking"  # `enable_thinking: bool`
     TEMPLATE_ENABLE_THINKING = "template_enable_thinking"  # `chat_template_kwargs: {enable_thinking: bool}`
     TEMPLATE_THINKING = "template_thinking"  # `chat_template_kwargs: {thinking: bool}`
@@ -180,7 +186,8 @@ class Vendor:
     """Who runs hosts: where and how it is spoken to.
 
     `key_env` names the variable that holds the credential, None where none is needed. `renames` maps a request field to
-    the vendor's name for it, `refuses` names fields that it answers with an error, `headers` are sent with every call.
+    the vendor's name for it, `values` its string values to the vendor's words, `refuses` names fields that it answers
+    with an error, `headers` are sent with every call.
     `drains` is True where an abandoned call is billed to its end anyway, so that it is read out and metered.
     """
 
@@ -192,6 +199,7 @@ class Vendor:
     region: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     renames: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     refuses: frozenset[str] = frozenset()
     quirks: frozenset[Quirk] = frozenset()
     drains: bool = False
@@ -227,6 +235,5 @@ class Target:
     def refuses(self, field_name: str) -> bool:
         """Whether model, host or vendor answers this request field with an error."""
         return any(
-            field_name in refused
-            for refused in (self.model.abilities.refuses, self.host.refuses, self.vendor.refuses)
+            field_name in refused for refused in (self.model.abilities.refuses, self.host.refuses, self.vendor.refuses)
         )

@@ -1,24 +1,79 @@
-"""What becomes of each request field in each upstream format: data, with the reason; the only source of `dropped_params`."""
+"""Decides what becomes of each field of one request at one target; the only source of `usage.dropped_params`.
 
+The table is in `dispositions`; here it meets what the caller set and what the target can do. Nothing is sent from here.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from typing import Final, TypeAlias
 
-from core.catalog.model import Target
-from core.chat import ChatRequest
+from core.catalog.model import Format, Target, Thinking
+from core.chat import ChatRequest, Json
+from core.errors import InvalidRequest
+from core.providers.dispositions import ROWS, TABLE, Disposition, Rule, rule_for
+from core.providers.narrowing import ADJUSTED, NARROWED, SILENT
+from core.providers.nested import nested_fields
 
+__all__ = [
+    "Disposed",
+    "Disposition",
+    "Fields",
+    "dispose",
+    "fields_of",
+    "refusal",
+    "rule_for",
+    "supported_parameters",
+]
 
-class Disposition(Enum):
-    """The four ways in which a field that a caller sent can end (the contract, section 2)."""
+Fields: TypeAlias = Mapping[str, Json]
+"""The fields that a request sets, by their dotted pattern, each with a value that tells whether it says anything."""
 
-    FORWARDED = "forwarded"
-    MAPPED = "mapped"
-    DROPPED = "not_forwarded"
-    REFUSED = "refused"
+_TOP_LEVEL: Final = frozenset(name for name in ROWS if "." not in name and "[" not in name)
+
+# Leaving these out would change what was asked for, so that a target without them is no target.
+_ESSENTIAL: Final = frozenset(
+    {
+        *("tools", "functions", "tool_choice", "function_call", "tool_choice.allowed_tools"),
+        *("tools[].custom", "response_format", "response_format.json_schema"),
+        *("stop", "n", "modalities"),
+        *("messages[].content[].image_url", "messages[].content[].input_audio"),
+        "messages[].content[].file",
+    }
+)
+
+# Always sent, under whatever name a host has for it.
+_RENAMED: Final = frozenset({"model", "messages", "max_tokens", "max_completion_tokens"})
+
+# Saying what holds anyway: when it cannot be sent, nothing is lost, and nothing is reported.
+_QUIET: Final[Mapping[str, tuple[Json, ...]]] = {
+    "n": (1,),
+    "logprobs": (False,),
+    "store": (False,),
+    "stream": (True, False),
+    "frequency_penalty": (0,),
+    "presence_penalty": (0,),
+    "logit_bias": ({},),
+    "metadata": ({},),
+    "modalities": (["text"],),
+    "response_format": ({"type": "text"},),
+    "tool_choice": ("auto",),
+    "function_call": ("auto",),
+    "parallel_tool_calls": (True,),
+    "service_tier": ("auto",),
+    "verbosity": ("medium",),
+    "stream_options.include_obfuscation": (True, False),
+    "messages[].content[].image_url.detail": ("auto",),
+    "tools[].function.strict": (False,),
+    "tools[].custom.format": ("text",),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Disposed:
-    """The dispositions of one request at one target; `reported` are the dotted names for `usage.dropped_params`."""
+    """The dispositions of one request at one target; `reported` are the dotted names for `usage.dropped_params`.
+
+    `refused` are the fields that this target cannot leave out and cannot serve, each with a sentence for the caller.
+    """
 
     kept: frozenset[str]
     reported: tuple[str, ...]
@@ -29,6 +84,77 @@ class Disposed:
         return field in self.kept
 
 
-def dispose(request: ChatRequest, target: Target) -> Disposed:
-    """Decide for every field that the caller set. Codecs send what `sends` says and nothing else."""
-    raise NotImplementedError
+def fields_of(request: ChatRequest) -> Fields:
+    """Every documented field that the caller set. Many targets can be asked about one such answer."""
+    fields = {name: value for name, value in request.written.items() if name in _TOP_LEVEL}
+    if request.extended_thinking is not None:
+        fields["extended_thinking"] = request.extended_thinking
+    fields.update(nested_fields(request))
+    return fields
+
+
+def dispose(request: ChatRequest, target: Target, fields: Fields | None = None) -> Disposed:
+    """Decide for every field that the caller set. Codecs send what `sends` says and nothing else.
+
+    A field whose value was changed on the way (a temperature cut to the host's range) is both kept and reported.
+
+    Args:
+        request: What the caller asks.
+        target: Where it may go.
+        fields: What `fields_of` said of this request, when it was asked before.
+    """
+    column = TABLE[target.vendor.format]
+    refuses = target.model.abilities.refuses | target.host.refuses | target.vendor.refuses
+    kept: set[str] = set()
+    reported: set[str] = set()
+    refused: list[tuple[str, str]] = []
+    for name, value in (fields_of(request) if fields is None else fields).items():
+        rule = _rule(name, value, column[name], request, target, refuses)
+        match rule.disposition:
+            case Disposition.FORWARDED | Disposition.MAPPED:
+                kept.add(name)
+                adjusted = ADJUSTED.get(name)
+                if adjusted is not None and adjusted(request, target):
+                    reported.add(name)
+            case _ if rule is SILENT or value in _QUIET.get(name, ()):
+                pass
+            case Disposition.DROPPED:
+                reported.add(name)
+            case Disposition.REFUSED:
+                refused.append((name, rule.reason))
+    if target.vendor.format is Format.OPENAI:
+        kept.update(request.unknown)
+    else:
+        reported.update(request.unknown)
+    return Disposed(frozenset(kept), tuple(sorted(reported)), tuple(refused))
+
+
+def refusal(disposed: Disposed) -> InvalidRequest | None:
+    """What the caller is told when a target refuses the request; None when it does not."""
+    if not disposed.refused:
+        return None
+    field, reason = disposed.refused[0]
+    return InvalidRequest(reason, param=field, code="unsupported_parameter")
+
+
+def supported_parameters(targets: Iterable[Target]) -> tuple[str, ...]:
+    """The top-level fields that at least one of a model's hosts is sent in some form, sorted."""
+    return tuple(sorted({name for target in targets for name in _TOP_LEVEL if _supports(target, name)}))
+
+
+def _rule(
+    name: str, value: Json, rule: Rule, request: ChatRequest, target: Target, refuses: frozenset[str]
+) -> Rule:
+    if rule.disposition in (Disposition.DROPPED, Disposition.REFUSED) or name in _RENAMED:
+        return rule
+    narrow = NARROWED.get(name)
+    narrowed = None if narrow is None else narrow(value, request, target)
+    if narrowed is not None:
+        return narrowed
+    if name in refuses:
+        return _CANNOT if name in _ESSENTIAL else _IS_REFUSED
+    return rule
+
+
+def _supports(target: Target, name: str) -> bool:
+    if rule_for(name, target.vendor.format) not in _SENT...

@@ -99,9 +99,7 @@ def sign(
         key = digest(key, part.encode(), "sha256")
     signature = digest(key, text.encode(), "sha256").hex()
     credential = f"Credential={access_key}/{scope}"
-    return added | {
-        "authorization": f"{_ALGORITHM} {credential}, SignedHeaders={names}, Signature={signature}"
-    }
+    return added | {"authorization": f"{_ALGORITHM} {credential}, SignedHeaders={names}, Signature={signature}"}
 
 
 def _signed_headers(url: str, headers: Mapping[str, str]) -> dict[str, str]:

@@ -1,10 +1,18 @@
 """Decides whether and how hard a model is asked to think; each codec only says it in its format's words."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-from core.catalog.model import Target, Thinking
+from core.catalog.model import Format, Target, Thinking, ThinkingSwitch
 from core.chat import ChatRequest
+
+CLAUDE_SWITCHES: Final = frozenset(
+    {
+        *(ThinkingSwitch.BUDGET, ThinkingSwitch.ADAPTIVE),
+        *(ThinkingSwitch.BETWEEN_TOOLS, ThinkingSwitch.EFFORT),
+    }
+)
+"""The switches that Claude knows, on Anthropic's hosts and on Bedrock."""
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """`reasoning_effort` values, weakest first (OpenAI chat completions, read 2026-11-30)."""
@@ -16,13 +24,15 @@ class ThinkingWish:
 
     `state` is `default` when nothing is said. `effort` is one of the model's own levels, or None. `ignored` is True when
     the caller asked for no thinking and the model cannot but think: nothing is sent then. `clamped` is True when
-    `effort` is not the level that was asked for.
+    `effort` is not the level that was asked for. `yielded` is True when the caller asked for thinking and for a tool
+    call, and the model cannot do both: it is told not to think.
     """
 
     state: Literal["default", "on", "off"] = "default"
     effort: str | None = None
     ignored: bool = False
     clamped: bool = False
+    yielded: bool = False
 
 
 def wish(request: ChatRequest, target: Target) -> ThinkingWish:
@@ -39,9 +49,24 @@ def wish(request: ChatRequest, target: Target) -> ThinkingWish:
         if abilities.thinking is Thinking.ALWAYS:
             return ThinkingWish(ignored=True)
         return ThinkingWish(state="off")
+    if abilities.thinking is Thinking.OPTIONAL and _must_call(request, target):
+        asked_on = request.extended_thinking is True or asked is not None
+        return ThinkingWish(state="off", yielded=asked_on)
     effort, clamped = _nearest(asked if asked != "none" else None, abilities.efforts)
     wanted = request.extended_thinking is True or effort is not None
     return ThinkingWish(state="on" if wanted else "default", effort=effort, clamped=clamped)
+
+
+def is_claude(target: Target) -> bool:
+    """Whether Claude's rules about thinking hold at a target (wire reference, section 7.3, read 2026-11-30)."""
+    speaks_claude = target.vendor.format in (Format.ANTHROPIC, Format.BEDROCK)
+    return speaks_claude and target.host.thinking_switch in CLAUDE_SWITCHES
+
+
+def _must_call(request: ChatRequest, target: Target) -> bool:
+    # Claude refuses to think and be made to call a tool at once.
+    choice = request.tool_choice
+    return choice is not None and choice.mode == "required" and is_claude(target)
 
 
 def _nearest(asked: str | None, efforts: tuple[str, ...]) -> tuple[str | None, bool]:

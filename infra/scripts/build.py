@@ -65,9 +65,7 @@ def sam_build(root: Path, into: Path, tools: Tools) -> None:
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_COMPILE_BYTECODE": "0",
     }
-    done = subprocess.run(
-        command, cwd=root, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise NotBuildable(f"sam build failed:\n{done.stdout.strip()}\n{done.stderr.strip()}")
 
@@ -111,9 +109,7 @@ def zipped_bytes(package: Path) -> int:
 
 def _version(interpreter: str) -> tuple[int, ...] | None:
     ask = "import sys; print(sys.implementation.name, *sys.version_info[:2])"
-    done = subprocess.run(
-        [interpreter, "-I", "-c", ask], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([interpreter, "-I", "-c", ask], capture_output=True, text=True, check=False)
     kind, *version = done.stdout.split() or [""]
     return tuple(map(int, version)) if done.returncode == 0 and kind == "cpython" else None
 
@@ -126,9 +122,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--catalog", type=Path, help="a catalog file of your own, to pack")
     given = parser.parse_args(arguments)
     try:
-        tools = Tools(
-            locate(UV, ROOT, given.uv), locate(SAM, ROOT, given.sam), find_compiler(given.compiler)
-        )
+        tools = Tools(locate(UV, ROOT, given.uv), locate(SAM, ROOT, given.sam), find_compiler(given.compiler))
         package = build(ROOT, ROOT, tools, given.catalog)
     except (NotStageable, NotBuildable, ToolMissing) as error:
         print(f"build: {error}", file=sys.stderr)

@@ -39,9 +39,7 @@ def sam_tool(name: str) -> Path:
     """A command of the SAM tools' environment. Fails the test when that is not installed."""
     tool = SAM_TOOLS / name
     if not tool.exists():
-        pytest.fail(
-            f".venv-sam/bin/{name} is missing: run `make .venv-sam/.ready` (make test does)"
-        )
+        pytest.fail(f".venv-sam/bin/{name} is missing: run `make .venv-sam/.ready` (make test does)")
     return tool
 
 
@@ -79,6 +77,8 @@ def strings(value: object) -> Iterator[str]:
         case list():
             for item in value:
                 yield from strings(item)
+        case _:
+            pass
 
 
 def both_branches(value: object) -> Iterator[Any]:
@@ -112,3 +112,5 @@ def referred(value: object) -> Iterator[str]:
         case list():
             for item in value:
                 yield from referred(item)
+        case _:
+            pass

@@ -56,10 +56,7 @@ def test_every_answer_is_in_the_envelope(stack: Stack) -> None:
 
 
 def test_what_callers_meet_is_answered_with_the_contracts_code(stack: Stack) -> None:
-    found = {
-        kind: (answer.get("statusCode"), body["error"]["code"])
-        for kind, answer, body in answers(stack)
-    }
+    found = {kind: (answer.get("statusCode"), body["error"]["code"]) for kind, answer, body in answers(stack)}
     expected = {
         "THROTTLED": ("429", "rate_limited"),
         "REQUEST_TOO_LARGE": ("413", "request_too_large"),

@@ -13,10 +13,7 @@ from tests.architecture.source import parse, python_files, references
 from tests.support.stack import Stack, both_branches, strings
 
 TABLE = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${ConfigTableName}"
-SECRET = (
-    "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}"
-    ":secret:${ProviderSecretName}-??????"
-)
+SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${ProviderSecretName}-??????"
 READ = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
 
 # What the function may do on what: this and no more.
@@ -127,9 +124,7 @@ def test_nobody_may_call_the_function_but_the_api_and_a_public_url(stack: Stack)
     for grant in grants:
         if grant not in open_to_all:
             assert grant["Properties"]["Principal"] == "apigateway.amazonaws.com"
-            assert grant["Properties"]["SourceArn"]["Fn::Sub"][1]["__ApiId__"] == {
-                "Ref": "GatewayApi"
-            }
+            assert grant["Properties"]["SourceArn"]["Fn::Sub"][1]["__ApiId__"] == {"Ref": "GatewayApi"}
 
 
 def packaged_files() -> list[str]:

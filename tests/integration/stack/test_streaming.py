@@ -11,9 +11,7 @@ from tests.support.stack import Stack, referred
 
 ALIAS = "GatewayFunctionAliaslive"
 STREAMING = (
-    "arn:aws:apigateway:${AWS::Region}:lambda:path/2021-11-15/functions/${"
-    + ALIAS
-    + "}/response-streaming-invocations"
+    "arn:aws:apigateway:${AWS::Region}:lambda:path/2021-11-15/functions/${" + ALIAS + "}/response-streaming-invocations"
 )
 
 # Of the function, but not of its versions: a change holds at once.
@@ -90,9 +88,7 @@ def test_a_version_description_never_grows_too_long(source: Stack, stack: Stack)
     description = stack.only("AWS::Lambda::Version")["Properties"]["Description"]["Fn::Sub"]
     longest = description
     for name in referred({"Fn::Sub": description}):
-        longest = longest.replace(
-            f"${{{name}}}", longest_value(source.template["Parameters"][name])
-        )
+        longest = longest.replace(f"${{{name}}}", longest_value(source.template["Parameters"][name]))
     assert "$" not in longest
     assert len(longest) <= 256
 
@@ -117,20 +113,14 @@ def longest_value(parameter: dict[str, Any]) -> str:
         ("public", ["AWS::Lambda::Url", "AWS::Lambda::Permission", "AWS::Lambda::Permission"]),
     ],
 )
-def test_a_function_url_is_made_only_where_it_is_asked_for(
-    source: Stack, choice: str, kinds: list[str]
-) -> None:
+def test_a_function_url_is_made_only_where_it_is_asked_for(source: Stack, choice: str, kinds: list[str]) -> None:
     holds = {"HasFunctionUrl": choice != "off", "HasPublicFunctionUrl": choice == "public"}
     assert source.template["Conditions"]["HasFunctionUrl"] == {
         "Fn::Not": [{"Fn::Equals": [{"Ref": "FunctionUrl"}, "off"]}]
     }
-    assert source.template["Conditions"]["HasPublicFunctionUrl"] == {
-        "Fn::Equals": [{"Ref": "FunctionUrl"}, "public"]
-    }
+    assert source.template["Conditions"]["HasPublicFunctionUrl"] == {"Fn::Equals": [{"Ref": "FunctionUrl"}, "public"]}
     made = [
-        item["Type"]
-        for item in source.template["Resources"].values()
-        if holds.get(item.get("Condition", ""), False)
+        item["Type"] for item in source.template["Resources"].values() if holds.get(item.get("Condition", ""), False)
     ]
     assert made == kinds
 

@@ -1,0 +1,238 @@
+"""Where a model's abilities or a value narrow what its format allows: one small function per field concerned."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from core.catalog.model import Format, Quirk, StructuredOutput, Target, Thinking, ThinkingSwitch
+from core.chat import ChatRequest, Json
+from core.providers.dispositions import Disposition, Rule
+from core.providers.nested import AUDIO, FILE, IMAGE
+from core.providers.thinking import is_claude, wish
+
+Narrow: TypeAlias = Callable[[Json, ChatRequest, Target], Rule | None]
+"""The rule that holds instead of the table's, or None when that one stands."""
+
+SILENT: Final = Rule(Disposition.DROPPED, "it asks for what happens anyway, or the decision tells")
+
+_NO_TOOLS: Final = Rule(Disposition.REFUSED, "This model calls no tools.")
+_NO_FORCE: Final = Rule(Disposition.REFUSED, "This model cannot be made to call a tool. Use 'auto'.")
+_TEXT_ONLY: Final = Rule(Disposition.REFUSED, "This model answers in text only.")
+_NO_AUDIO: Final = Rule(Disposition.DROPPED, "the model answers in text only")
+_NO_NAMES: Final = Rule(Disposition.DROPPED, "the host refuses names on messages")
+_NO_THINKING: Final = Rule(Disposition.DROPPED, "the model does not think")
+_NO_SWITCH: Final = Rule(Disposition.DROPPED, "the host has no switch for it")
+_NO_STRENGTH: Final = Rule(Disposition.DROPPED, "the host can switch thinking, not set its strength")
+_CANNOT_STOP: Final = Rule(Disposition.DROPPED, "the model thinks whatever it is told")
+_CONTRADICTED: Final = Rule(Disposition.DROPPED, "`extended_thinking` says otherwise")
+_YIELDED: Final = Rule(Disposition.DROPPED, "the model cannot think and be made to call a tool")
+_WHILE_THINKING: Final = Rule(Disposition.DROPPED, "the model's sampling is fixed while it thinks")
+_FOREIGN_IDS: Final = Rule(Disposition.DROPPED, "token ids mean nothing before a model is chosen")
+_NO_TIER: Final = Rule(Disposition.DROPPED, "the host has no such tier")
+_NO_TRANSCRIPT: Final = Rule(Disposition.DROPPED, "the audio is kept by another vendor")
+_TWO_USERS: Final = Rule(Disposition.DROPPED, "`safety_identifier` is sent instead")
+_TOO_LARGE: Final = Rule(Disposition.DROPPED, "the host takes 32 bits")
+_BLANK: Final = Rule(Disposition.DROPPED, "the host refuses blank stop sequences")
+
+_SWITCHES_ONLY: Final = frozenset(
+    {
+        *(ThinkingSwitch.THINKING_TYPE, ThinkingSwitch.ENABLE_THINKING),
+        *(ThinkingSwitch.TEMPLATE_ENABLE_THINKING, ThinkingSwitch.TEMPLATE_THINKING),
+        ThinkingSwitch.REASONING_ENABLED,
+    }
+)
+_TIERS: Final[Mapping[Format, frozenset[str]]] = {
+    Format.ANTHROPIC: frozenset({"auto", "default"}),
+    Format.GEMINI: frozenset({"auto", "default", "flex", "priority", "fast"}),
+    Format.BEDROCK: frozenset({"auto", "default", "flex", "priority"}),
+}
+
+
+def _media(ability: str, what: str) -> Narrow:
+    refusal = Rule(Disposition.REFUSED, f"This model takes no {what}.")
+
+    def narrow(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+        return None if getattr(target.model.abilities, ability) else refusal
+
+    return narrow
+
+
+def _tools(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    return None if target.model.abilities.tools else _NO_TOOLS
+
+
+def _tool_choice(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    choice = request.tool_choice
+    is_forced = choice is not None and choice.mode == "required"
+    return _NO_FORCE if is_forced and not target.model.abilities.forced_tools else None
+
+
+def _choices(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    most = target.model.abilities.choices
+    if value <= most:
+        return None
+    answers = "one answer" if most == 1 else f"at most {most} answers"
+    return Rule(Disposition.REFUSED, f"This model gives {answers} per call.")
+
+
+def _modalities(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    wants_audio = "audio" in request.modalities
+    return _TEXT_ONLY if wants_audio and not target.model.abilities.audio_output else None
+
+
+def _audio(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    return None if target.model.abilities.audio_output else _NO_AUDIO
+
+
+def _response_format(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    wanted = request.response_format
+    abilities = target.model.abilities
+    has_schemas = abilities.structured_output is not StructuredOutput.NONE
+    if wanted is None or wanted.type == "text" or has_schemas:
+        return None
+    if wanted.type == "json_schema":
+        return Rule(Disposition.REFUSED, "This model does not follow a JSON Schema.")
+    # These two are told in words, and the answer's JSON is taken out.
+    is_instructed = target.vendor.format in (Format.ANTHROPIC, Format.BEDROCK)
+    if abilities.json_mode or is_instructed:
+        return None
+    return Rule(Disposition.REFUSED, "This model has no JSON mode.")
+
+
+def _extended_thinking(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    match target.model.abilities.thinking:
+        case Thinking.NONE:
+            return _NO_THINKING if value else SILENT
+        case Thinking.ALWAYS:
+            return None if value else SILENT
+        case Thinking.OPTIONAL:
+            if wish(request, target).yielded and value:
+                return _YIELDED
+            has_switch = target.host.thinking_switch is not ThinkingSwitch.NONE
+            return None if has_switch else _NO_SWITCH
+
+
+def _reasoning_effort(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    abilities = target.model.abilities
+    switch = target.host.thinking_switch
+    wanted = wish(request, target)
+    if abilities.thinking is Thinking.NONE:
+        return SILENT if value == "none" else _NO_THINKING
+    if wanted.ignored:
+        return _CANNOT_STOP
+    if wanted.yielded:
+        return _YIELDED
+    if request.extended_thinking is (value == "none"):
+        return _CONTRADICTED
+    if switch is ThinkingSwitch.NONE:
+        return _NO_SWITCH
+    has_strength = switch not in _SWITCHES_ONLY or bool(abilities.efforts)
+    return None if value == "none" or has_strength else _NO_STRENGTH
+
+
+def _sampling(lowest: float) -> Narrow:
+    def narrow(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+        if lowest <= value <= 1 or not is_claude(target):
+            return None
+        always = target.model.abilities.thinking is Thinking.ALWAYS
+        thinks = always or wish(request, target).state == "on"
+        return _WHILE_THINKING if thinks else None
+
+    return narrow
+
+
+def _names(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    return _NO_NAMES if target.has(Quirk.NO_MESSAGE_NAMES) else None
+
+
+def _said_audio(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    # `value` tells whether every such message brings its transcript.
+    return None if value or target.vendor.format is Format.OPENAI else _NO_TRANSCRIPT
+
+
+def _custom_format(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    is_native = target.has(Quirk.CUSTOM_TOOLS)
+    return None if is_native else Rule(Disposition.DROPPED, "said in the description, not enforced")
+
+
+def _logit_bias(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    return _FOREIGN_IDS if request.model == "auto" and value else None
+
+
+def _service_tier(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    tiers = _TIERS.get(target.vendor.format)
+    return None if tiers is None or value in tiers else _NO_TIER
+
+
+def _user(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    is_replaced = target.vendor.format is Format.ANTHROPIC and request.safety_identifier is not None
+    return _TWO_USERS if is_replaced else None
+
+
+def _seed(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    fits = -(2**31) <= value < 2**31
+    return None if fits or target.vendor.format is not Format.GEMINI else _TOO_LARGE
+
+
+def _stop(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    if target.vendor.format is not Format.ANTHROPIC:
+        return None
+    return None if any(not each.isspace() for each in request.stop) else _BLANK
+
+
+NARROWED: Final[Mapping[str, Narrow]] = {
+    IMAGE: _media("vision", "images"),
+    AUDIO: _media("audio_input", "audio"),
+    FILE: _media("documents", "files"),
+    "messages[].name": _names,
+    "messages[].audio": _said_audio,
+    "audio": _audio,
+    "extended_thinking": _extended_thinking,
+    "functions": _tools,
+    "function_call": _tool_choice,
+    "logit_bias": _logit_bias,
+    "modalities": _modalities,
+    "n": _choices,
+    "reasoning_effort": _reasoning_effort,
+    "response_format": _response_format,
+    "seed": _seed,
+    "service_tier": _service_tier,
+    "stop": _stop,
+    "temperature": _sampling(1),
+    "tool_choice": _tool_choice,
+    "tools": _tools,
+    "tools[].custom.format": _custom_format,
+    "top_p": _sampling(0.95),
+    "user": _user,
+}
+
+
+def _is_cut(request: ChatRequest, target: Target) -> bool:
+    """Anthropic and Bedrock take temperatures up to 1."""
+    reaches_one = target.vendor.format in (Format.ANTHROPIC, Format.BEDROCK)
+    return reaches_one and request.temperature is not None and request.temperature > 1
+
+
+def _is_level_moved(request: ChatRequest, target: Target) -> bool:
+    return wish(request, target).clamped
+
+
+def _has_blank(request: ChatRequest, target: Target) -> bool:
+    is_strict = target.vendor.format is Format.ANTHROPIC
+    return is_strict and any(each.isspace() for each in request.stop)
+
+
+def _still_offers(request: ChatRequest, target: Target) -> bool:
+    """Bedrock cannot say `none`; tools are left out, unless the history needs them."""
+    choice = request.tool_choice
+    if target.vendor.format is not Format.BEDROCK or choice is None or choice.mode != "none":
+        return False
+    return any(message.tool_calls for message in request.messages)
+
+
+ADJUSTED: Final[Mapping[str, Callable[[ChatRequest, Target], bool]]] = {
+    "temperature": _is_cut,
+    "reasoning_effort": _is_level_moved,
+    "stop": _has_blank,
+    "tool_choice": _still_offers,
+}
+"""Fields that are sent, but not as they were written when this holds: kept and reported."""

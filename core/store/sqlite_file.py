@@ -1,0 +1,121 @@
+"""Opens the database file, brings its schema up to date, and puts SQLite's failures into words.
+
+It never holds a connection: who asks for one owns it.
+"""
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Literal
+
+from core.errors import StoreUnavailable
+
+Durability = Literal["NORMAL", "FULL"]
+
+# Each entry takes the schema one version further; entries are never edited once released.
+# `record.n` grows with time, so the oldest records are found without an index of their own.
+_MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE record (
+            n INTEGER PRIMARY KEY,
+            org TEXT NOT NULL,
+            request_id TEXT NOT NULL,
+            lease_until_ms INTEGER NOT NULL,
+            settled INTEGER NOT NULL,
+            expires_ms INTEGER NOT NULL,
+            item TEXT NOT NULL,
+            UNIQUE (org, request_id)
+        )""",
+        "CREATE INDEX record_open ON record (lease_until_ms) WHERE settled = 0",
+        """CREATE TABLE api_key (
+            digest TEXT PRIMARY KEY,
+            org TEXT NOT NULL,
+            created_ms INTEGER NOT NULL,
+            id TEXT NOT NULL,
+            item TEXT NOT NULL
+        ) WITHOUT ROWID""",
+        "CREATE INDEX api_key_of_org ON api_key (org, created_ms, id)",
+        """CREATE TABLE organisation (
+            id TEXT PRIMARY KEY,
+            item TEXT NOT NULL
+        ) WITHOUT ROWID""",
+        """CREATE TABLE tool_turn (
+            org TEXT NOT NULL,
+            call_id TEXT NOT NULL,
+            expires_ms INTEGER NOT NULL,
+            item TEXT NOT NULL,
+            PRIMARY KEY (org, call_id)
+        )""",
+        "CREATE INDEX tool_turn_expiry ON tool_turn (expires_ms)",
+    ),
+)
+
+# By SQLite's primary result code (https://www.sqlite.org/rescode.html, read 2026-11-30).
+_WORDS = {
+    sqlite3.SQLITE_BUSY: "another process keeps it locked",
+    sqlite3.SQLITE_LOCKED: "another connection keeps it locked",
+    sqlite3.SQLITE_FULL: "the disk is full; make room",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; check that the path and its permissions are right",
+    sqlite3.SQLITE_READONLY: "it may not be written to; check its permissions",
+    sqlite3.SQLITE_PERM: "its permissions do not allow it",
+    sqlite3.SQLITE_IOERR: "the disk failed to read or write; it may be full or broken",
+    sqlite3.SQLITE_NOTADB: "the file is not a database; move it away or name another",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a backup or move it away",
+}
+
+
+def open_database(path: Path, durability: Durability, busy_ms: int) -> sqlite3.Connection:
+    """A connection of the calling thread's own, to a file that has the current schema.
+
+    The file and its folder are made where they are missing, readable by their owner alone.
+
+    Raises:
+        StoreUnavailable: A newer version of Headrace wrote the file.
+        sqlite3.Error, OSError: It cannot be opened.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # SQLite gives the files beside it (-wal, -shm) the same mode.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.execute(f"PRAGMA busy_timeout = {busy_ms:d}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {durability}")
+        _migrate(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def unavailable(error: Exception, path: Path) -> StoreUnavailable:
+    """What went wrong with the file, in words that an operator can act on."""
+    if isinstance(error, StoreUnavailable):
+        return error
+    words = _WORDS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+    detail = f"The database {path} cannot be used: {words or error} ({error})."
+    fault = StoreUnavailable(detail=detail, retry_after_s=1.0)
+    fault.__cause__ = error
+    return fault
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    if _version(connection) == len(_MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    # Read again under the lock: another process may have done it in between.
+    version = _version(connection)
+    if version > len(_MIGRATIONS):
+        raise StoreUnavailable(
+            detail=f"The database {path} was written by a newer version of Headrace (schema {version}, "
+            f"this one knows {len(_MIGRATIONS)}). Update Headrace, or name another file."
+        )
+    for statements in _MIGRATIONS[version:]:
+        for statement in statements:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

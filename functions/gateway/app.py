@@ -1,0 +1,156 @@
+"""The web application: routes to use cases, failures to envelopes; no logic of its own."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import orjson
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from core.errors import GatewayError, InternalError, MethodNotAllowed, NotFound, RequestTooLarge
+from core.ports import Clock
+from core.service import Service
+from core.surfaces.errors import error_answer
+from core.surfaces.models import model_list, model_object
+from core.surfaces.surface import SURFACES, Surface
+from functions.gateway.logs import Logs
+from functions.gateway.respond import ExchangeResponse
+
+LARGEST_BODY = 6 * 1024 * 1024
+DEADLINE = "headrace.deadline"
+
+
+def create_app(
+    service: Callable[[], Service],
+    logs: Logs,
+    clock: Clock,
+    connect: Callable[[], Awaitable[None]],
+    close: Callable[[], Awaitable[None]],
+) -> FastAPI:
+    """The application over a service.
+
+    Args:
+        service: Gives the service; called for each request, after `connect`.
+        logs: For faults of our own.
+        clock: For heartbeats.
+        connect: Run when the application starts.
+        close: Run when it stops.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await connect()
+        yield
+        await close()
+
+    app = FastAPI(title="Headrace", version="1", lifespan=lifespan, redirect_slashes=False)
+    _add_failures(app, service, logs)
+    _add_health(app, service)
+    for surface in SURFACES:
+        _add_surface(app, surface, service, logs, clock)
+    return app
+
+
+def _add_surface(app: FastAPI, surface: Surface, service: Callable[[], Service], logs: Logs, clock: Clock) -> None:
+    async def chat_completions(request: Request) -> Response:
+        gateway = service()
+        request.state.request_id = request_id = gateway.parts.new_request_id()
+        key = await gateway.authenticate(_token(request))
+        exchange = gateway.chat(surface, key, request_id, await _body(request), request.scope.get(DEADLINE))
+        return ExchangeResponse(exchange, clock, logs, gateway.parts.header_prefix)
+
+    async def models(request: Request) -> Response:
+        gateway = service()
+        token = _token(request)
+        key = await gateway.authenticate(token) if token else None
+        return _json(model_list(gateway.models(key)))
+
+    async def model(request: Request, model_id: str) -> Response:
+        gateway = service()
+        token = _token(request)
+        key = await gateway.authenticate(token) if token else None
+        return _json(model_object(gateway.model(key, model_id)))
+
+    app.add_api_route(f"{surface.prefix}/chat/completions", chat_completions, methods=["POST"])
+    app.add_api_route(f"{surface.prefix}/models", models, methods=["GET"])
+    app.add_api_route(f"{surface.prefix}/models/{{model_id:path}}", model, methods=["GET"])
+
+
+def _add_health(app: FastAPI, service: Callable[[], Service]) -> None:
+    async def healthz() -> Response:
+        return _json({"status": "ok"})
+
+    async def readyz() -> Response:
+        await service().ready()
+        return _json({"status": "ok"})
+
+    app.add_api_route("/healthz", healthz, methods=["GET"])
+    app.add_api_route("/readyz", readyz, methods=["GET"])
+
+
+def _add_failures(app: FastAPI, service: Callable[[], Service], logs: Logs) -> None:
+    def answer(request: Request, error: GatewayError) -> Response:
+        parts = service().parts
+        request_id = getattr(request.state, "request_id", None) or parts.new_request_id()
+        status, headers, envelope = error_answer(error, request_id, parts.header_prefix)
+        return Response(orjson.dumps(envelope), status, dict(headers), "application/json")
+
+    async def failed(request: Request, error: Exception) -> Response:
+        assert isinstance(error, GatewayError)
+        return answer(request, error)
+
+    async def no_route(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException) and error.status_code == 405:
+            return answer(
+                request,
+                MethodNotAllowed(f"{request.url.path} does not take {request.method}. See /docs for what it takes."),
+            )
+        return answer(
+            request,
+            NotFound(
+                f"There is no endpoint {request.url.path}. See /docs for those there are.", code="endpoint_not_found"
+            ),
+        )
+
+    async def fault(request: Request, error: Exception) -> Response:
+        request_id = service().parts.new_request_id()
+        request.state.request_id = request_id
+        logs.fault(request_id, error)
+        return answer(request, InternalError("The gateway failed. The fault was logged under the request id."))
+
+    app.add_exception_handler(GatewayError, failed)
+    app.add_exception_handler(HTTPException, no_route)
+    app.add_exception_handler(Exception, fault)
+
+
+def _token(request: Request) -> str | None:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token.strip():
+        return token.strip()
+    return request.headers.get("x-api-key")
+
+
+async def _body(request: Request) -> bytes:
+    """The body, refused as soon as it is known to be too large."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdigit() and int(announced) > LARGEST_BODY:
+        raise _too_large()
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST_BODY:
+            raise _too_large()
+    return b"".join(parts)
+
+
+def _too_large() -> RequestTooLarge:
+    return RequestTooLarge(
+        f"The body is larger than {LARGEST_BODY // 1024 // 1024} MB. Send images and files by URL, or fewer of them."
+    )
+
+
+def _json(value: object) -> Response:
+    return Response(orjson.dumps(value), media_type="application/json")

@@ -1,0 +1,20 @@
+"""The machine's own time."""
+
+import asyncio
+import time
+
+
+class SystemClock:
+    """The clock that everything outside the tests runs on."""
+
+    def now(self) -> float:
+        """Unix time in seconds."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return time.monotonic()
+
+    async def sleep_until(self, moment: float) -> None:
+        """Return once `monotonic()` has reached `moment`."""
+        await asyncio.sleep(max(0.0, moment - time.monotonic()))

@@ -1,0 +1,146 @@
+"""Puts the gateway together, in two phases: `prepare` touches nothing outside, `connect` opens what it needs.
+
+The second phase runs after a snapshot was restored, so that no socket, credential or random state is in the snapshot.
+"""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import httpx
+
+from core.accounts.directory import CachedDirectory
+from core.catalog.loader import load_catalog
+from core.parts import Parts
+from core.ports import Clock, Store
+from core.providers.registry import provider
+from core.secrets import Secrets
+from core.service import Service
+from core.upstream.call import Caller
+from core.upstream.client import UpstreamClient
+from core.upstream.fetch import Fetcher
+from core.waiting import Background
+from functions.gateway.app import create_app
+from functions.gateway.clock import SystemClock
+from functions.gateway.identity import new_request_id
+from functions.gateway.logs import Logs
+from functions.settings import Settings
+
+
+class Gateway:
+    """The application and the means to start and stop it.
+
+    Args:
+        settings: How it runs.
+        variables: The environment, for provider keys.
+        transport: Makes the HTTP transport; the light one when left out.
+        clock: Time.
+        own_catalog: More catalog files, each a name and its TOML.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        variables: Mapping[str, str],
+        transport: Callable[[], httpx.AsyncBaseTransport] = httpx.AsyncHTTPTransport,
+        clock: Clock | None = None,
+        own_catalog: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        self._settings = settings
+        self._variables = variables
+        self._transport = transport
+        self._clock = clock or SystemClock()
+        self._own_catalog = own_catalog
+        self._service: Service | None = None
+        self._client: UpstreamClient | None = None
+        self.app = create_app(lambda: self.service, Logs(settings.log_level), self._clock, self.connect, self.close)
+
+    @property
+    def service(self) -> Service:
+        """The use cases; there once connected."""
+        if self._service is None:
+            raise RuntimeError("the gateway is not connected yet")
+        return self._service
+
+    async def connect(self) -> None:
+        """Open the store and the HTTP client, read credentials. A second call does nothing."""
+        if self._service is not None:
+            return
+        secrets = Secrets(self._variables, self._clock, _secret_reader(self._settings), _aws_credentials)
+        await secrets.load()
+        store = open_store(self._settings)
+        self._client = UpstreamClient(self._transport())
+        background = Background()
+        logs = Logs(self._settings.log_level)
+        parts = Parts(
+            catalog=load_catalog(_own_files(self._settings, self._own_catalog), secrets.has),
+            store=store,
+            directory=CachedDirectory(store, self._clock),
+            caller=Caller(provider, self._client, secrets.credential, Fetcher().fetch, self._clock),
+            clock=self._clock,
+            spill=logs.spill,
+            background=background,
+            jitter=random.SystemRandom().random,
+            new_request_id=new_request_id,
+            header_prefix=self._settings.header_prefix,
+        )
+        self._service = Service(parts)
+
+    async def after_response(self) -> None:
+        """Finish what goes on after the last byte."""
+        if self._service is not None:
+            await self._service.parts.background.idle()
+
+    async def close(self) -> None:
+        """Finish what is under way, then close store and connections."""
+        if self._service is None:
+            return
+        await self.after_response()
+        if self._client is not None:
+            await self._client.close()
+        await self._service.parts.store.close()
+        self._service = None
+
+
+def _own_files(settings: Settings, more: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    if settings.catalog is None:
+        return [*more]
+    return [*more, (str(settings.catalog), settings.catalog.read_text("utf-8"))]
+
+
+def prepare(settings: Settings, variables: Mapping[str, str]) -> Gateway:
+    """The gateway for Lambda, not yet connected."""
+    return Gateway(settings, variables)
+
+
+def open_store(settings: Settings) -> Store:
+    """The store that the settings name."""
+    if settings.store == "sqlite":
+        from core.store.sqlite import SqliteStore
+
+        settings.sqlite_path.parent.mkdir(parents=True, exist_ok=True)
+        return SqliteStore(settings.sqlite_path)
+    from core.store.dynamodb import DynamoStore
+
+    return DynamoStore(settings.config_table or "", settings.ledger_table or "")
+
+
+def _secret_reader(settings: Settings) -> Callable[[], str] | None:
+    name = settings.provider_secret
+    if name is None:
+        return None
+
+    def read() -> str:
+        import boto3
+
+        secret: str = boto3.client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
+        return secret
+
+    return read
+
+
+def _aws_credentials() -> Any:
+    import boto3
+
+    credentials = boto3.Session().get_credentials()
+    return None if credentials is None else credentials.get_frozen_credentials()

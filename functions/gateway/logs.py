@@ -1,0 +1,33 @@
+"""Structured log lines: one JSON object each, with the request id; never a prompt, an answer or a key."""
+
+import orjson
+from aws_lambda_powertools import Logger
+
+from core.record import Record
+from core.store.schema import record_to_item
+
+SPILL_MARKER = "ledger_spill"
+
+
+class Logs:
+    """Where the gateway writes what operators read.
+
+    Args:
+        level: The least severe level that is written.
+    """
+
+    def __init__(self, level: str) -> None:
+        self._logger = Logger(service="headrace", level=level)
+
+    def spill(self, record: Record) -> None:
+        """Keep a record that the store did not take; `headrace ledger replay` reads these lines back."""
+        item = orjson.dumps(record_to_item(record)).decode()
+        self._logger.error("The store did not take a record", marker=SPILL_MARKER, record=item)
+
+    def fault(self, request_id: str, error: BaseException) -> None:
+        """Note a fault of our own, with its stack."""
+        self._logger.error("The gateway failed", request_id=request_id, exc_info=error)
+
+    def failed_attempt(self, request_id: str, detail: str) -> None:
+        """Note what an upstream said when it failed."""
+        self._logger.warning("An attempt failed", request_id=request_id, detail=detail)

@@ -1,0 +1,139 @@
+"""Delivers an exchange over ASGI: head, frames, heartbeats between them, and an eye on callers who leave."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from core.errors import GatewayError, InternalError
+from core.exchange import Exchange, Head
+from core.ports import Clock
+from core.surfaces.errors import error_answer
+from core.surfaces.headers import answer_headers
+from functions.gateway.logs import Logs
+
+HEARTBEAT_S = 15.0
+COMMENT = b": processing\n\n"
+EVENT_STREAM = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+
+
+class ExchangeResponse(Response):
+    """The response of one exchange.
+
+    Args:
+        exchange: Not yet started.
+        clock: For heartbeats.
+        logs: For faults.
+        header_prefix: What our own headers begin with.
+    """
+
+    def __init__(self, exchange: Exchange, clock: Clock, logs: Logs, header_prefix: str) -> None:
+        super().__init__()
+        self._exchange = exchange
+        self._clock = clock
+        self._logs = logs
+        self._prefix = header_prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve until the last byte is out or the caller has gone."""
+        delivery = _Delivery(self._exchange, self._clock, self._logs, self._prefix, send)
+        serving = asyncio.ensure_future(delivery.run())
+        leaving = asyncio.ensure_future(_gone(receive))
+        try:
+            await asyncio.wait({serving, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            leaving.cancel()
+            serving.cancel()
+            await asyncio.gather(serving, leaving, return_exceptions=True)
+        if not serving.cancelled() and (fault := serving.exception()) is not None:
+            raise fault
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class _Delivery:
+    def __init__(self, exchange: Exchange, clock: Clock, logs: Logs, prefix: str, send: Send) -> None:
+        self._exchange = exchange
+        self._clock = clock
+        self._logs = logs
+        self._prefix = prefix
+        self._send = send
+        self._started = False
+        self._sent_at = clock.monotonic()
+
+    async def run(self) -> None:
+        beating = asyncio.ensure_future(self._beat())
+        try:
+            await self._deliver()
+        finally:
+            beating.cancel()
+            await self._exchange.leave()
+
+    async def _deliver(self) -> None:
+        try:
+            head = await self._exchange.start()
+            if head.body is not None:
+                await self._whole(head)
+                return
+            await self._open(head.headers)
+            async for frames in self._exchange.frames():
+                await self._write(frames)
+        except GatewayError as error:
+            await self._fail(error)
+            return
+        except Exception as fault:
+            self._logs.fault(self._exchange.request_id, fault)
+            await self._fail(InternalError("The gateway failed. The fault was logged under the request id."))
+            return
+        await self._end()
+
+    async def _beat(self) -> None:
+        """A comment whenever nothing was sent for a while, before the first token too."""
+        while True:
+            due = self._sent_at + HEARTBEAT_S
+            now = self._clock.monotonic()
+            if now < due:
+                await self._clock.sleep_until(due)
+            elif self._exchange.is_stream:
+                await self._open(answer_headers(self._prefix, self._exchange.request_id))
+                await self._write(COMMENT)
+            else:
+                self._sent_at = now
+
+    async def _open(self, headers: Mapping[str, str]) -> None:
+        if not self._started:
+            self._started = True
+            await self._start(200, {**headers, **EVENT_STREAM})
+
+    async def _whole(self, head: Head) -> None:
+        body = head.body or b""
+        await self._start(
+            head.status, {**head.headers, "content-type": "application/json", "content-length": str(len(body))}
+        )
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def _fail(self, error: GatewayError) -> None:
+        if self._started:
+            await self._write(self._exchange.error_frame(error))
+            await self._end()
+            return
+        status, headers, envelope = error_answer(error, self._exchange.request_id, self._prefix)
+        await self._whole(Head(status, headers, orjson.dumps(envelope)))
+
+    async def _start(self, status: int, headers: Mapping[str, str]) -> None:
+        pairs = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        await self._send({"type": "http.response.start", "status": status, "headers": pairs})
+
+    async def _write(self, data: bytes) -> None:
+        message: dict[str, Any] = {"type": "http.response.body", "body": data, "more_body": True}
+        self._sent_at = self._clock.monotonic()
+        await self._send(message)
+
+    async def _end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b""})

@@ -1,0 +1,77 @@
+"""The environment as one frozen value; the only reader of `os.environ`."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+PREFIX = "HEADRACE_"
+
+
+class SettingsError(ValueError):
+    """A variable is missing or wrong; the message names it."""
+
+
+class Settings(BaseModel):
+    """How this process runs. Each field is the variable `HEADRACE_` + its name in capitals."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    store: Annotated[
+        Literal["sqlite", "dynamodb"], Field(description="Where records, keys and organisations are kept.")
+    ] = "sqlite"
+    sqlite_path: Annotated[Path, Field(description="The database file of the SQLite store.")] = Path(
+        ".headrace/headrace.db"
+    )
+    config_table: Annotated[str | None, Field(description="DynamoDB table of organisations, keys and policies.")] = None
+    ledger_table: Annotated[str | None, Field(description="DynamoDB table of request records and totals.")] = None
+    dynamodb_endpoint: Annotated[
+        str | None, Field(description="Address of DynamoDB, where it is not the region's own.")
+    ] = None
+    catalog: Annotated[
+        Path | None, Field(description="A catalog file of your own: vendors and models, added to those shipped.")
+    ] = None
+    provider_secret: Annotated[
+        str | None,
+        Field(description="Name of the Secrets Manager secret with the vendors' keys: a JSON object by variable name."),
+    ] = None
+    header_prefix: Annotated[
+        str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*-$", description="What our own response headers begin with.")
+    ] = "X-Inferbase-"
+    record_days: Annotated[int, Field(ge=1, description="How many days request records are kept.")] = 90
+    log_level: Annotated[
+        Literal["DEBUG", "INFO", "WARNING", "ERROR"], Field(description="The least severe lines that are logged.")
+    ] = "INFO"
+
+    @model_validator(mode="after")
+    def _has_tables(self) -> "Settings":
+        if self.store == "dynamodb" and not (self.config_table and self.ledger_table):
+            raise ValueError("the store dynamodb needs HEADRACE_CONFIG_TABLE and HEADRACE_LEDGER_TABLE")
+        return self
+
+
+def environment() -> Mapping[str, str]:
+    """The process's environment as it is now."""
+    return dict(os.environ)
+
+
+def read_settings(variables: Mapping[str, str]) -> Settings:
+    """Read the settings from variables.
+
+    Raises:
+        SettingsError: A value is wrong; every wrong variable is named.
+    """
+    names = {f"{PREFIX}{field.upper()}": field for field in Settings.model_fields}
+    given = {field: variables[name] for name, field in names.items() if variables.get(name)}
+    try:
+        return Settings.model_validate(given)
+    except ValidationError as error:
+        lines = [
+            f"{PREFIX}{'_'.join(str(part) for part in problem['loc']).upper()}: {problem['msg']}"
+            if problem["loc"]
+            else problem["msg"]
+            for problem in error.errors(include_url=False)
+        ]
+        raise SettingsError("\n".join(lines)) from None
