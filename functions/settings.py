@@ -57,6 +57,14 @@ def environment() -> Mapping[str, str]:
     return dict(os.environ)
 
 
+def remember_trace(header: str | None) -> None:
+    """Keep the X-Ray header of the invocation that now runs where AWS libraries look for it; None forgets it."""
+    if header is None:
+        os.environ.pop("_X_AMZN_TRACE_ID", None)
+    else:
+        os.environ["_X_AMZN_TRACE_ID"] = header
+
+
 def read_settings(variables: Mapping[str, str]) -> Settings:
     """Read the settings from variables.
 

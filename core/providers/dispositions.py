@@ -1,11 +1,11 @@
 """The disposition table: what becomes of every request field in each upstream format, as data with the reason.
 
-Rows follow the wire reference, sections 3 to 7 (read 2026-11-30). A nested field without a row of its own shares the fate
-of the nearest field around it. What a single model, host or vendor refuses is catalog data and not here.
+Rows follow the wire reference, sections 3 to 7 (read 2026-11-30). A nested field without a row of its own shares the
+fate of the nearest field around it. What a single model, host or vendor refuses is catalog data and not here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
@@ -23,10 +23,15 @@ class Disposition(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One cell: the disposition, and why, or as what it is sent."""
+    """One cell: the disposition, and why, or as what it is sent. `reaches` tells whether it gets to the upstream."""
 
     disposition: Disposition
     reason: str
+    reaches: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        reaches = self.disposition in (Disposition.FORWARDED, Disposition.MAPPED)
+        object.__setattr__(self, "reaches", reaches)
 
 
 def _to(what: str) -> Rule:
@@ -182,6 +187,9 @@ TABLE: Final[Mapping[Format, Mapping[str, Rule]]] = {
     wire: {name: row[place] for name, row in ROWS.items()}
     for place, wire in enumerate((Format.OPENAI, Format.ANTHROPIC, Format.GEMINI, Format.BEDROCK))
 }
+
+TOP_LEVEL: Final = frozenset(name for name in ROWS if name.isidentifier())
+"""The fields of the body itself."""
 
 
 def rule_for(field: str, wire: Format) -> Rule | None:

@@ -3,32 +3,19 @@
 The table is in `dispositions`; here it meets what the caller set and what the target can do. Nothing is sent from here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from core.catalog.model import Format, Target, Thinking
+from core.catalog.model import Format, Target
 from core.chat import ChatRequest, Json
 from core.errors import InvalidRequest
-from core.providers.dispositions import ROWS, TABLE, Disposition, Rule, rule_for
+from core.providers.dispositions import TABLE, TOP_LEVEL, Disposition, Rule
 from core.providers.narrowing import ADJUSTED, NARROWED, SILENT
 from core.providers.nested import nested_fields
 
-__all__ = [
-    "Disposed",
-    "Disposition",
-    "Fields",
-    "dispose",
-    "fields_of",
-    "refusal",
-    "rule_for",
-    "supported_parameters",
-]
-
 Fields: TypeAlias = Mapping[str, Json]
 """The fields that a request sets, by their dotted pattern, each with a value that tells whether it says anything."""
-
-_TOP_LEVEL: Final = frozenset(name for name in ROWS if "." not in name and "[" not in name)
 
 # Leaving these out would change what was asked for, so that a target without them is no target.
 _ESSENTIAL: Final = frozenset(
@@ -40,6 +27,9 @@ _ESSENTIAL: Final = frozenset(
         "messages[].content[].file",
     }
 )
+
+_CANNOT: Final = Rule(Disposition.REFUSED, "This model does not take it.")
+_IS_REFUSED: Final = Rule(Disposition.DROPPED, "the model or its host answers it with an error")
 
 # Always sent, under whatever name a host has for it.
 _RENAMED: Final = frozenset({"model", "messages", "max_tokens", "max_completion_tokens"})
@@ -86,7 +76,7 @@ class Disposed:
 
 def fields_of(request: ChatRequest) -> Fields:
     """Every documented field that the caller set. Many targets can be asked about one such answer."""
-    fields = {name: value for name, value in request.written.items() if name in _TOP_LEVEL}
+    fields = {name: value for name, value in request.written.items() if name in TOP_LEVEL}
     if request.extended_thinking is not None:
         fields["extended_thinking"] = request.extended_thinking
     fields.update(nested_fields(request))
@@ -105,27 +95,31 @@ def dispose(request: ChatRequest, target: Target, fields: Fields | None = None) 
     """
     column = TABLE[target.vendor.format]
     refuses = target.model.abilities.refuses | target.host.refuses | target.vendor.refuses
-    kept: set[str] = set()
-    reported: set[str] = set()
+    kept: list[str] = []
+    reported: list[str] = []
     refused: list[tuple[str, str]] = []
     for name, value in (fields_of(request) if fields is None else fields).items():
-        rule = _rule(name, value, column[name], request, target, refuses)
-        match rule.disposition:
-            case Disposition.FORWARDED | Disposition.MAPPED:
-                kept.add(name)
+        rule = column[name]
+        if rule.reaches:
+            narrow = NARROWED.get(name)
+            narrowed = None if narrow is None else narrow(value, request, target)
+            if narrowed is not None:
+                rule = narrowed
+            elif name in refuses and name not in _RENAMED:
+                rule = _CANNOT if name in _ESSENTIAL else _IS_REFUSED
+            else:
+                kept.append(name)
                 adjusted = ADJUSTED.get(name)
                 if adjusted is not None and adjusted(request, target):
-                    reported.add(name)
-            case _ if rule is SILENT or value in _QUIET.get(name, ()):
-                pass
-            case Disposition.DROPPED:
-                reported.add(name)
-            case Disposition.REFUSED:
-                refused.append((name, rule.reason))
-    if target.vendor.format is Format.OPENAI:
-        kept.update(request.unknown)
-    else:
-        reported.update(request.unknown)
+                    reported.append(name)
+                continue
+        if rule is SILENT or value in _QUIET.get(name, ()):
+            continue
+        if rule.disposition is Disposition.REFUSED:
+            refused.append((name, rule.reason))
+        else:
+            reported.append(name)
+    (kept if target.vendor.format is Format.OPENAI else reported).extend(request.unknown)
     return Disposed(frozenset(kept), tuple(sorted(reported)), tuple(refused))
 
 
@@ -135,26 +129,3 @@ def refusal(disposed: Disposed) -> InvalidRequest | None:
         return None
     field, reason = disposed.refused[0]
     return InvalidRequest(reason, param=field, code="unsupported_parameter")
-
-
-def supported_parameters(targets: Iterable[Target]) -> tuple[str, ...]:
-    """The top-level fields that at least one of a model's hosts is sent in some form, sorted."""
-    return tuple(sorted({name for target in targets for name in _TOP_LEVEL if _supports(target, name)}))
-
-
-def _rule(
-    name: str, value: Json, rule: Rule, request: ChatRequest, target: Target, refuses: frozenset[str]
-) -> Rule:
-    if rule.disposition in (Disposition.DROPPED, Disposition.REFUSED) or name in _RENAMED:
-        return rule
-    narrow = NARROWED.get(name)
-    narrowed = None if narrow is None else narrow(value, request, target)
-    if narrowed is not None:
-        return narrowed
-    if name in refuses:
-        return _CANNOT if name in _ESSENTIAL else _IS_REFUSED
-    return rule
-
-
-def _supports(target: Target, name: str) -> bool:
-    if rule_for(name, target.vendor.format) not in _SENT...

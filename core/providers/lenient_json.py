@@ -40,7 +40,7 @@ class LenientJson:
         except orjson.JSONDecodeError:
             pass
         try:
-            return self._mended(json.loads(data.decode(), parse_constant=_CONSTANTS.get), ())
+            return self._mended(json.loads(data.decode(), parse_constant=_CONSTANTS.get, parse_int=_integer), ())
         except RecursionError as error:
             raise ValueError("nested too deep") from error
 
@@ -60,6 +60,11 @@ class LenientJson:
             self._halves[path] = text[-1]
             text = text[:-1]
         return _whole(text)
+
+
+def _integer(text: str) -> int | float:
+    # Like the fast parser: what 64 bits do not hold could not be written again.
+    return int(text) if len(text) < 19 else float(text)
 
 
 def _whole(text: str) -> str:

@@ -22,8 +22,8 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 class ThinkingWish:
     """What to ask of a model.
 
-    `state` is `default` when nothing is said. `effort` is one of the model's own levels, or None. `ignored` is True when
-    the caller asked for no thinking and the model cannot but think: nothing is sent then. `clamped` is True when
+    `state` is `default` when nothing is said. `effort` is one of the model's own levels, or None. `ignored` is True
+    when the caller asked for no thinking and the model cannot but think: nothing is sent then. `clamped` is True when
     `effort` is not the level that was asked for. `yielded` is True when the caller asked for thinking and for a tool
     call, and the model cannot do both: it is told not to think.
     """

@@ -61,9 +61,13 @@ def loads(data: bytes | str, read: Callable[[Item], Value]) -> Value:
     try:
         return read(orjson.loads(data))
     except (ValueError, TypeError, LookupError, AttributeError, ZeroDivisionError) as error:
-        raise StoreUnavailable(
-            detail=f"An entry in the store cannot be read: {type(error).__name__}: {error}"
-        ) from error
+        raise unreadable(error) from error
+
+
+def unreadable(error: Exception) -> StoreUnavailable:
+    """What is raised for a damaged entry."""
+    words = f"{type(error).__name__}: {error}"
+    return StoreUnavailable(detail=f"An entry in the store cannot be read: {words}")
 
 
 def record_item(record: Record) -> Item:
@@ -99,8 +103,10 @@ def key_item(key: Key) -> Item:
 
 def key_value(item: Item) -> Key:
     """The key in an item."""
-    lists = _known(item, ("policies", "models"))
-    return Key(**_known(item, _KEY), **{name: tuple(names) for name, names in lists.items()})
+    members = _known(item, _KEY)
+    for name, names in _known(item, ("policies", "models")).items():
+        members[name] = tuple(names)
+    return Key(**members)
 
 
 def organisation_item(organisation: Organisation) -> Item:

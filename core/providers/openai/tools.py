@@ -7,6 +7,7 @@ from typing import Final
 from core.catalog.model import Quirk, Target
 from core.chat import ChatRequest, CustomTool, FunctionTool, Json, Tool, ToolChoice
 from core.providers.custom_tools import as_function
+from core.providers.fields import Disposed
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +21,13 @@ class ToolMembers:
 _NO_TOOLS: Final = ToolMembers({}, frozenset())
 
 
-def tool_members(request: ChatRequest, target: Target, *, choice_allowed: bool) -> ToolMembers:
-    """`tools` and `tool_choice`; nothing without tools, since a choice alone is an error.
-
-    Args:
-        request: What the caller asks.
-        target: Where it goes.
-        choice_allowed: Whether the caller's choice may be sent.
-    """
+def tool_members(request: ChatRequest, target: Target, disposed: Disposed) -> ToolMembers:
+    """`tools` and `tool_choice`; nothing without tools, since a choice alone is an error."""
+    if not (disposed.sends("tools") or disposed.sends("functions")):
+        return _NO_TOOLS
     native = target.has(Quirk.CUSTOM_TOOLS)
-    choice = request.tool_choice if choice_allowed else None
+    may_choose = disposed.sends("tool_choice") or disposed.sends("function_call")
+    choice = request.tool_choice if may_choose else None
     offered = list(zip(request.tools, _as_written(request), strict=True))
     members: dict[str, Json] = {}
     if choice is not None:

@@ -34,15 +34,15 @@ def failure_of(error: BaseException, message: str) -> Failure:
     return Failure(f"Function.{name[:1].upper()}{name[1:]}" if name else "Function.Unknown", message, frames(error))
 
 
-def failure_at_start(error: BaseException, type: str | None = None) -> Failure:
+def failure_at_start(error: BaseException, kind: str | None = None) -> Failure:
     """The failure that kept the function from starting: no request is near, so the exception's text may be told.
 
     Args:
         error: What was raised.
-        type: Lambda's name for it; by default the exception's own.
+        kind: Lambda's name for it; by default the exception's own.
     """
     told = failure_of(error, f"{type(error).__name__}: {error}")
-    return told if type is None else Failure(type, told.message, told.frames)
+    return told if kind is None else Failure(kind, told.message, told.frames)
 
 
 def frames(error: BaseException) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from functions.settings import PREFIX, Settings, read_settings
 from tests.support.stack import ROOT, Stack, referred
 
 
@@ -94,6 +95,33 @@ def test_an_absent_setting_is_an_absent_variable(stack: Stack) -> None:
     assert variables["HEADRACE_PROVIDER_SECRET"]["Fn::If"][2] == none
     assert variables["HEADRACE_CATALOG"]["Fn::If"][2] == none
     assert variables["HEADRACE_STORE"] == "dynamodb"
+
+
+def test_every_variable_is_a_setting_of_the_gateway(stack: Stack) -> None:
+    variables = stack.only("AWS::Lambda::Function")["Properties"]["Environment"]["Variables"]
+    settings = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    given = variables.keys() - {"AWS_LAMBDA_EXEC_WRAPPER"}
+    assert given <= settings
+    # Where DynamoDB is not the region's own, the function is not on AWS.
+    assert settings - given == {"HEADRACE_DYNAMODB_ENDPOINT"}
+
+
+def test_the_gateway_accepts_what_the_parameters_allow(source: Stack) -> None:
+    """And starts with every default."""
+    found = parameters(source)
+    tables = {"HEADRACE_CONFIG_TABLE": "c", "HEADRACE_LEDGER_TABLE": "l"}
+    for level in found["LogLevel"]["AllowedValues"]:
+        for days in (found["RecordDays"]["MinValue"], found["RecordDays"]["MaxValue"]):
+            settings = read_settings(
+                tables
+                | {
+                    "HEADRACE_STORE": "dynamodb",
+                    "HEADRACE_LOG_LEVEL": level,
+                    "HEADRACE_RECORD_DAYS": str(days),
+                    "HEADRACE_HEADER_PREFIX": found["HeaderPrefix"]["Default"],
+                }
+            )
+            assert (settings.log_level, settings.record_days) == (level, days)
 
 
 def test_every_region_of_the_settings_file_can_be_built_and_deployed() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from core.store.dynamodb_items import BY_LEASE, BY_ORG
 from infra.scripts.stage import LEFT_OUT
 from infra.scripts.trim import SERVICES
 from tests.architecture.source import parse, python_files, references
@@ -14,14 +15,16 @@ from tests.support.stack import Stack, both_branches, strings
 
 TABLE = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${ConfigTableName}"
 SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${ProviderSecretName}-??????"
-READ = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
+READ_ITEMS = {"dynamodb:GetItem", "dynamodb:BatchGetItem"}
+READ = READ_ITEMS | {"dynamodb:Query"}
 
 # What the function may do on what: this and no more.
 ALLOWED = {
     '{"Fn::GetAtt": ["GatewayLogGroup", "Arn"]}': {"logs:CreateLogStream", "logs:PutLogEvents"},
     '{"Fn::GetAtt": ["ConfigTable", "Arn"]}': READ,
     json.dumps({"Fn::Sub": TABLE}): READ,
-    '{"Fn::GetAtt": ["LedgerTable", "Arn"]}': READ | {"dynamodb:PutItem", "dynamodb:UpdateItem"},
+    '{"Fn::GetAtt": ["LedgerTable", "Arn"]}': READ_ITEMS
+    | {"dynamodb:PutItem", "dynamodb:BatchWriteItem", "dynamodb:UpdateItem"},
     json.dumps({"Fn::Sub": SECRET}): {"secretsmanager:GetSecretValue"},
 }
 
@@ -53,6 +56,10 @@ RIGHTS = {
     "get_secret_value": "secretsmanager:GetSecretValue",
     "put_secret_value": "secretsmanager:PutSecretValue",
 }
+
+
+# Method of the ledger that lists records -> the index that it reads.
+QUERIES = {"records": BY_ORG, "overdue": BY_LEASE}
 
 
 def statements(role: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -142,6 +149,19 @@ def test_the_code_calls_nothing_that_the_role_may_not() -> None:
         if found.call is not None and right not in allowed
     }
     assert missing == set()
+
+
+def test_an_index_may_be_queried_exactly_where_a_request_needs_it(stack: Stack) -> None:
+    called = {
+        found.name.rpartition(".")[2]
+        for path in packaged_files()
+        if not path.startswith("core/store/")
+        for found in references(parse(path))
+        if found.call is not None and "." in found.name
+    }
+    role = json.dumps(stack.of_type("AWS::IAM::Role")["GatewayRole"])
+    for method, index in QUERIES.items():
+        assert (f"${{LedgerTable.Arn}}/index/{index}" in role) is (method in called), index
 
 
 def test_the_code_makes_no_client_of_a_service_that_is_not_packed() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from core.store.dynamodb_items import BY_LEASE, BY_ORG
 from tests.support.stack import Stack
 
 TABLES = ["ConfigTable", "LedgerTable"]
@@ -31,10 +32,8 @@ def test_a_table_has_the_keys_and_the_expiry_of_the_store(stack: Stack, name: st
         {"AttributeName": "pk", "KeyType": "HASH"},
         {"AttributeName": "sk", "KeyType": "RANGE"},
     ]
-    assert properties["AttributeDefinitions"] == [
-        {"AttributeName": "pk", "AttributeType": "S"},
-        {"AttributeName": "sk", "AttributeType": "S"},
-    ]
+    types = {item["AttributeName"]: item["AttributeType"] for item in properties["AttributeDefinitions"]}
+    assert (types["pk"], types["sk"]) == ("S", "S")
     assert properties["TimeToLiveSpecification"] == {
         "AttributeName": "expires_at",
         "Enabled": True,
@@ -50,6 +49,21 @@ def test_a_table_has_no_name_that_a_new_stack_would_collide_with(stack: Stack) -
     names = {key for item in kept for key in item["Properties"] if key.endswith("Name")}
     # Of the version: the function that it is of.
     assert names <= {"FunctionName"}
+
+
+def test_the_ledger_has_the_indexes_of_the_store(stack: Stack) -> None:
+    properties = stack.of_type("AWS::DynamoDB::Table")["LedgerTable"]["Properties"]
+    types = {item["AttributeName"]: item["AttributeType"] for item in properties["AttributeDefinitions"]}
+    indexes = {}
+    for index in properties["GlobalSecondaryIndexes"]:
+        partition, sort = (key["AttributeName"] for key in index["KeySchema"])
+        assert [key["KeyType"] for key in index["KeySchema"]] == ["HASH", "RANGE"]
+        assert index["Projection"] == {"ProjectionType": "KEYS_ONLY"}
+        indexes[index["IndexName"]] = ((partition, types[partition]), (sort, types[sort]))
+    assert indexes == {
+        BY_ORG: (("org_shard", "S"), ("request_id", "S")),
+        BY_LEASE: (("open_shard", "S"), ("lease_until_ms", "N")),
+    }
 
 
 def test_the_ledger_has_a_stream_for_reports(stack: Stack) -> None:

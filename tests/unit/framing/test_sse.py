@@ -54,6 +54,13 @@ def test_an_event_is_out_before_the_line_feed_of_its_last_crlf() -> None:
     assert decoder.feed(b"\ndata: b\n\n") == (SseEvent(b"b"),)
 
 
+def test_all_events_that_a_read_completes_are_out_at_once() -> None:
+    decoder = SseDecoder()
+    assert decoder.feed(b"data: a") == ()
+    assert decoder.feed(b"\n\ndata: b\n\ndata: c\n") == (SseEvent(b"a"), SseEvent(b"b"))
+    assert decoder.feed(b"\n") == (SseEvent(b"c"),)
+
+
 def test_a_crlf_may_have_an_empty_read_in_it() -> None:
     decoder = SseDecoder()
     assert decoder.feed(b"data: a\r") == decoder.feed(b"") == ()

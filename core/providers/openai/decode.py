@@ -1,0 +1,285 @@
+"""The bytes of an OpenAI-format answer to events: a stream, or a whole body where the host sent one anyway."""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final
+
+import orjson
+
+from core.catalog.model import Quirk, Thinking
+from core.chat import Json
+from core.errors import BadReply, Interrupted, UpstreamFailure
+from core.events import Event, Noted, UsageReported
+from core.framing import FramingError
+from core.framing.sse import MAX_EVENT_BYTES, SseDecoder, SseEvent
+from core.providers.base import Outgoing
+from core.providers.http_errors import MAX_DETAIL
+from core.providers.lenient_json import LenientJson
+from core.providers.openai.choice import ChoiceDecoder
+from core.providers.openai.errors import failure_in_band
+from core.providers.openai.finish import FAILED
+from core.providers.openai.think_tags import ThinkTags
+from core.providers.openai.usage import UsageReader
+
+_NOTED: Final = ("system_fingerprint", "service_tier", "moderation", "metadata")
+_BLANK: Final = b" \t\r\n"
+_BOM: Final = b"\xef\xbb\xbf"
+_PAGE_BYTES: Final = 4 * MAX_DETAIL
+
+_loads = orjson.loads
+
+
+class _Form(Enum):
+    """What a body is, told by its first character: labels cannot be trusted."""
+
+    UNKNOWN = "unknown"
+    STREAM = "stream"
+    WHOLE = "whole"
+    PAGE = "page"
+
+
+class ChatDecoder:
+    """Decodes the answer to one call.
+
+    What a read brought before a failure is still returned; the next call raises the failure.
+    """
+
+    __slots__ = (
+        "_body",
+        "_choices",
+        "_failure",
+        "_form",
+        "_json",
+        "_noted",
+        "_sent",
+        "_sse",
+        "_usage",
+        "done",
+    )
+
+    def __init__(self, sent: Outgoing) -> None:
+        self.done = False
+        self._sent = sent
+        self._sse = SseDecoder()
+        self._json = LenientJson()
+        self._usage = UsageReader()
+        self._choices: dict[int, ChoiceDecoder] = {}
+        self._noted: dict[str, Json] = {}
+        self._form = _Form.UNKNOWN
+        self._body = bytearray()
+        self._failure: UpstreamFailure | None = None
+
+    def feed(self, data: bytes) -> tuple[Event, ...]:
+        """Events that these bytes complete.
+
+        Raises:
+            UpstreamFailure: The host reports an error in band, or sends what is not the format.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if self._form is not _Form.STREAM:
+            data = self._open(data)
+            if not data:
+                return ()
+        events: list[Event] = []
+        try:
+            for frame in self._sse.feed(data):
+                self._frame(frame, events)
+        except FramingError as fault:
+            raise _bad(str(fault)) from fault
+        except UpstreamFailure as failure:
+            if not events:
+                raise
+            self._failure = failure
+        return tuple(events)
+
+    def close(self) -> tuple[Event, ...]:
+        """The last events, at the end of the body.
+
+        Raises:
+            Interrupted: The stream ended without `[DONE]` and without the end of every choice.
+            UpstreamFailure: What was buffered is an error, or not the format.
+        """
+        events: list[Event] = list(self.feed(b""))
+        if self._form is _Form.WHOLE:
+            self._whole(events)
+        elif self._form is _Form.PAGE:
+            raise self._page()
+        elif not self.done:
+            self._rest(events)
+        if not self.done:
+            if not self._is_complete:
+                raise _interrupted()
+            self._end(events)
+        return tuple(events)
+
+    def _open(self, data: bytes) -> bytes:
+        """Tell what the body is; gives back what the stream decoder is to read."""
+        self._body += data
+        if self._form is _Form.UNKNOWN:
+            if _BOM.startswith(self._body[: len(_BOM)]) and len(self._body) < len(_BOM):
+                return b""
+            start = self._body.removeprefix(_BOM).lstrip(_BLANK)
+            if not start:
+                return b""
+            self._body = start
+            self._form = {b"{": _Form.WHOLE, b"[": _Form.WHOLE, b"<": _Form.PAGE}.get(bytes(start[:1]), _Form.STREAM)
+        if self._form is _Form.STREAM:
+            stream = bytes(self._body)
+            self._body.clear()
+            return stream
+        if self._form is _Form.PAGE and len(self._body) >= _PAGE_BYTES:
+            raise self._page()
+        if len(self._body) > MAX_EVENT_BYTES:
+            raise _bad(f"the body is larger than {MAX_EVENT_BYTES} bytes")
+        return b""
+
+    def _page(self) -> BadReply:
+        """A web page under a success: a proxy's, or a wrong address."""
+        page = bytes(self._body[:_PAGE_BYTES]).decode(errors="replace")
+        return _bad(page[:MAX_DETAIL])
+
+    def _whole(self, events: list[Event]) -> None:
+        try:
+            said = self._json.loads(bytes(self._body))
+        except ValueError as error:
+            raise _interrupted() from error
+        if not isinstance(said, dict) or not isinstance(said.get("choices"), list):
+            raise failure_in_band(self._sent.target, said)
+        self._chunk(said, events, is_whole=True)
+        self._end(events)
+
+    def _rest(self, events: list[Event]) -> None:
+        """An event that only lacks its blank line; anything less was cut, and says nothing."""
+        try:
+            for frame in self._sse.close():
+                if not self._is_cut(frame):
+                    self._frame(frame, events)
+        except FramingError:
+            return
+
+    def _is_cut(self, frame: SseEvent) -> bool:
+        if frame.done:
+            return False
+        try:
+            self._json.loads(frame.data)
+        except ValueError:
+            return True
+        return False
+
+    def _frame(self, frame: SseEvent, events: list[Event]) -> None:
+        if self.done:
+            return
+        try:
+            chunk = _loads(frame.data)
+        except ValueError:
+            chunk = self._read_leniently(frame, events)
+            if chunk is None:
+                return
+        if frame.event == "error":
+            raise failure_in_band(self._sent.target, chunk)
+        if type(chunk) is not dict:
+            raise (
+                failure_in_band(self._sent.target, chunk) if type(chunk) is list else _bad("an event is not an object")
+            )
+        self._chunk(chunk, events, is_whole=False)
+
+    def _read_leniently(self, frame: SseEvent, events: list[Event]) -> Json:
+        """What the fast parser refused; None when there is nothing to read."""
+        if frame.done:
+            self._end(events)
+            return None
+        if frame.event == "error":
+            raise failure_in_band(self._sent.target, frame.data.decode())
+        if not frame.data.strip():
+            return None
+        try:
+            return self._json.loads(frame.data)
+        except ValueError as error:
+            raise _bad("an event is not JSON") from error
+
+    def _chunk(self, chunk: dict[str, Json], events: list[Event], *, is_whole: bool) -> None:
+        choices = chunk.get("choices")
+        if type(choices) is not list:
+            choices = ()
+            if chunk.get("object") == "error" or chunk.get("message") or chunk.get("detail"):
+                raise failure_in_band(self._sent.target, chunk)
+        if chunk.get("error"):
+            raise failure_in_band(self._sent.target, chunk)
+        for name in _NOTED:
+            value = chunk.get(name)
+            if value is not None and value != self._noted.get(name):
+                self._noted[name] = value
+                events.append(Noted({name: value}))
+        usage = chunk.get("usage")
+        for position, choice in enumerate(choices):
+            usage = self._choice(position, choice, events, is_whole=is_whole) or usage
+        if "x_groq" in chunk:
+            usage = self._groq(chunk["x_groq"]) or usage
+        if usage:
+            self._report(usage, events)
+
+    def _choice(self, position: int, choice: Json, events: list[Event], *, is_whole: bool) -> Json:
+        """Read one choice; gives the usage that stands in it, where a host puts it there (Kimi)."""
+        if type(choice) is not dict:
+            raise _bad("a choice is not an object")
+        index = choice.get("index")
+        if type(index) is not int:
+            index = position
+        state = self._choices.get(index)
+        if state is None:
+            state = self._choices[index] = self._new_choice(index)
+        delta = choice.get("delta") or choice.get("message")
+        if delta:
+            state.add(delta, choice.get("logprobs"), events, is_whole=is_whole)
+        word = choice.get("finish_reason")
+        if not word:
+            return None
+        if choice.get("error") or word in FAILED or type(word) is not str:
+            raise failure_in_band(self._sent.target, choice if choice.get("error") else {"code": str(word)})
+        state.finish(word, events)
+        return choice.get("usage")
+
+    def _new_choice(self, index: int) -> ChoiceDecoder:
+        target = self._sent.target
+        tags = None
+        if target.has(Quirk.THINK_TAGS):
+            tags = ThinkTags(assume_open=target.model.abilities.thinking is Thinking.ALWAYS)
+        return ChoiceDecoder(index, self._sent.custom_tools, tags)
+
+    def _groq(self, extras: Json) -> Json:
+        """Groq's own member: usage, or an error (its SDK 1.7.0, read 2026-11-30)."""
+        if not isinstance(extras, dict):
+            return None
+        if extras.get("error"):
+            raise failure_in_band(self._sent.target, {"error": extras["error"]})
+        return extras.get("usage")
+
+    def _report(self, usage: Json, events: list[Event]) -> None:
+        if isinstance(usage, dict):
+            report = self._usage.read(usage, self._noted.get("service_tier"))
+            if report is not None:
+                events.append(UsageReported(report))
+
+    @property
+    def _is_complete(self) -> bool:
+        """Whether every answer that was asked for has ended by itself."""
+        finished = sum(choice.finished is not None for choice in self._choices.values())
+        return len(self._choices) == finished >= self._sent.choices
+
+    def _end(self, events: list[Event]) -> None:
+        """The end that the host announced: nothing follows, and what is there must be an answer."""
+        answers = [index for index in sorted(self._choices) if self._choices[index].is_ended]
+        if len(answers) < self._sent.choices:
+            raise _bad(f"{len(answers)} answers where {self._sent.choices} were asked for")
+        for index in answers:
+            self._choices[index].end(events)
+        self.done = True
+
+
+def _bad(detail: str) -> BadReply:
+    return BadReply("The model's answer could not be read. Send the request again.", detail=detail)
+
+
+def _interrupted() -> Interrupted:
+    return Interrupted("The model's answer broke off before it was complete. Send the request again.")

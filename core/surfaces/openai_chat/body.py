@@ -1,0 +1,74 @@
+"""Turns the bytes of a request body into a JSON object of bounded depth and size; it knows no field."""
+
+import re
+from typing import Final
+
+import orjson
+
+from core.chat import Json
+from core.errors import InvalidRequest, RequestTooLarge
+
+DEEPEST: Final = 128
+MOST_VALUES: Final = 200_000
+
+_BOM: Final = b"\xef\xbb\xbf"
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+
+
+def read_object(body: bytes) -> dict[str, Json]:
+    """The body as an object. Of two members with one name the last counts, as everywhere in JSON.
+
+    Raises:
+        InvalidRequest: It is not UTF-8, not JSON or not an object, or it is nested too deeply (`invalid_json`).
+        RequestTooLarge: It holds too many values; parsing them would take too long.
+    """
+    if body.startswith(_BOM):
+        body = body[len(_BOM) :]
+    _check_count(body)
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise _invalid(body, error) from None
+    if type(value) is not dict:
+        raise InvalidRequest("The body must be a JSON object, with 'model' and 'messages'.", code="invalid_json")
+    if body.count(b"{") + body.count(b"[") > DEEPEST:
+        _check_depth(value)
+    return value
+
+
+def _check_count(body: bytes) -> None:
+    # Counted before parsing, which is what costs; inside strings these characters do not count.
+    if _separators(body) > MOST_VALUES and _separators(_STRING.sub(b"", body)) > MOST_VALUES:
+        raise RequestTooLarge(
+            f"The body holds more than {MOST_VALUES} JSON values. Send fewer messages, or fewer parts in them."
+        )
+
+
+def _separators(body: bytes) -> int:
+    return body.count(b",") + body.count(b"{") + body.count(b"[")
+
+
+def _check_depth(value: Json) -> None:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list
+        ]
+        if not level:
+            return
+    raise InvalidRequest(f"The body is nested more than {DEEPEST} levels deep.", code="invalid_json")
+
+
+def _invalid(body: bytes, error: orjson.JSONDecodeError) -> InvalidRequest:
+    if not body.strip():
+        return InvalidRequest("The body is empty. Send a JSON object with 'model' and 'messages'.", code="invalid_json")
+    try:
+        body.decode()
+    except UnicodeDecodeError as fault:
+        return InvalidRequest(
+            f"The body is not UTF-8: byte {fault.start} cannot be read. Send JSON in UTF-8.", code="invalid_json"
+        )
+    return InvalidRequest(f"The body is not JSON: {error}.", code="invalid_json")

@@ -1,0 +1,35 @@
+"""The `headrace` command: what it takes, and how it fails; each subcommand has its own module."""
+
+import sys
+
+import typer
+from rich.console import Console
+
+from core.catalog.file import CatalogError
+from core.errors import GatewayError
+from functions.local import dev, keys
+from functions.local.demo_model import DemoModelError
+from functions.local.llama_server import LlamaError
+from functions.local.output import Refusal
+from functions.settings import SettingsError
+
+app = typer.Typer(
+    name="headrace",
+    help="An LLM gateway that exists only while it is called.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("dev")(dev.dev)
+app.add_typer(keys.app, name="keys")
+
+EXPECTED = (Refusal, DemoModelError, LlamaError, CatalogError, SettingsError, GatewayError, OSError)
+
+
+def main() -> None:
+    """Run the command; an expected failure is one clear line and exit code 1."""
+    try:
+        app()
+    except EXPECTED as error:
+        Console(stderr=True, highlight=False).print(f"headrace: {error}", markup=False)
+        sys.exit(1)

@@ -1,0 +1,72 @@
+"""A clock that moves only when a test moves it; nothing ever really waits."""
+
+import asyncio
+import heapq
+from collections.abc import Coroutine
+from itertools import count
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+START = 1_790_000_000.0
+ROUNDS = 50
+
+
+class ManualClock:
+    """Time for tests. `monotonic()` starts at 0, `now()` at a fixed moment."""
+
+    def __init__(self) -> None:
+        self._elapsed = 0.0
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._ticket = count()
+
+    def now(self) -> float:
+        return START + self._elapsed
+
+    def monotonic(self) -> float:
+        return self._elapsed
+
+    async def sleep_until(self, moment: float) -> None:
+        if moment <= self._elapsed:
+            await asyncio.sleep(0)
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (moment, next(self._ticket), future))
+        await future
+
+    def jump(self) -> bool:
+        """Go to the next moment that somebody waits for; False if nobody does."""
+        while self._sleepers:
+            moment, _, future = heapq.heappop(self._sleepers)
+            if not future.done():
+                self._elapsed = max(self._elapsed, moment)
+                future.set_result(None)
+                return True
+        return False
+
+    async def advance(self, seconds: float) -> None:
+        """Go on by `seconds`, waking all who wait on the way, in order."""
+        target = self._elapsed + seconds
+        await settle()
+        while self._sleepers and self._sleepers[0][0] <= target:
+            self.jump()
+            await settle()
+        self._elapsed = target
+
+
+async def settle() -> None:
+    """Let everything run that can run without time passing."""
+    for _ in range(ROUNDS):
+        await asyncio.sleep(0)
+
+
+async def drive(clock: ManualClock, work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` to its end, moving the clock whenever all are waiting for it."""
+    task = asyncio.ensure_future(work)
+    while True:
+        await settle()
+        if task.done():
+            return task.result()
+        if not clock.jump():
+            task.cancel()
+            raise AssertionError("the work waits for something that is not time")
