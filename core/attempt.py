@@ -2,13 +2,14 @@
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from core.chat import Usage
 from core.decision import Leg, Plan
 from core.errors import DeadlineExceeded, FirstTokenTimeout, GatewayError, SilentUpstream
-from core.events import Event, ReasoningDelta, is_answer, is_token
+from core.events import Event, ReasoningDelta, UsageReported, is_answer, is_token
 from core.ports import Clock
 
 Batch: TypeAlias = tuple[Event, ...]
@@ -31,7 +32,7 @@ class _End:
 
 
 class Attempt:
-    """Runs one upstream call under its budgets.
+    """Runs one upstream call under its budgets; `usage` is the last that its host reported.
 
     Args:
         batches: The call; it is closed when the attempt ends, however it ends.
@@ -41,9 +42,10 @@ class Attempt:
     """
 
     def __init__(
-        self, batches: AsyncIterator[Batch], leg: Leg, plan: Plan, request_started: float, clock: Clock
+        self, batches: AsyncGenerator[Batch, None], leg: Leg, plan: Plan, request_started: float, clock: Clock
     ) -> None:
         self.started = clock.monotonic()
+        self.usage: Usage | None = None
         self._batches = batches
         self._budgets = leg.budgets
         self._plan = plan
@@ -86,6 +88,9 @@ class Attempt:
         try:
             async for batch in self._batches:
                 self._last_byte = self._clock.monotonic()
+                for event in batch:
+                    if isinstance(event, UsageReported):
+                        self.usage = event.usage
                 if not self._has_committed and batch:
                     self._note(batch)
                 self._is_reading = False
@@ -96,9 +101,7 @@ class Attempt:
         except Exception as error:  # a fault of ours must reach the caller as one, not hang it
             end = _End(error)
         finally:
-            close = getattr(self._batches, "aclose", None)
-            if close is not None:
-                await close()
+            await self._batches.aclose()
         self._finish(end)
 
     def _note(self, batch: Batch) -> None:

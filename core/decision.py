@@ -112,13 +112,12 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The chain to walk, in order.
+    """The chain to walk, in order; times are seconds from the request's start.
 
-    `deadline_s` bounds the request until an attempt commits; `thinking_deadline_s` takes its place once a model was seen
-    to think. A `whole` answer commits when it is complete. `hold_reasoning` keeps thinking back until the answer itself
-    begins. `max_attempts` counts over all legs. `ends_s` is when everything is over, whatever was sent by then: the
-    platform's own limit, less what it takes to say so; None where there is none. All are seconds from the request's
-    start.
+    `deadline_s` bounds the request until an attempt commits; `thinking_deadline_s` takes its place once a model was
+    seen to think. A `whole` answer commits when it is complete. `hold_reasoning` keeps thinking back until the answer
+    itself begins. `max_attempts` counts over all legs. `ends_s` is when everything is over, whatever was sent by then:
+    the platform's own limit, less what it takes to say so; None where there is none.
     """
 
     legs: tuple[Leg, ...]

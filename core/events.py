@@ -1,4 +1,4 @@
-"""The canonical stream: what decoders make of an upstream's bytes, and `fold`, the only way from it to a whole reply."""
+"""The canonical stream, made of an upstream's bytes by decoders, and `fold`, the only way from it to a whole reply."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -102,7 +102,7 @@ class Noted:
     fields: Mapping[str, Json]
 
 
-Event: TypeAlias = (
+ChoiceEvent: TypeAlias = (
     TextDelta
     | RefusalDelta
     | ReasoningDelta
@@ -112,9 +112,10 @@ Event: TypeAlias = (
     | AudioDelta
     | AnnotationsAdded
     | Finished
-    | UsageReported
-    | Noted
 )
+"""What belongs to one choice."""
+
+Event: TypeAlias = ChoiceEvent | UsageReported | Noted
 
 
 def is_token(event: Event) -> bool:
@@ -172,7 +173,7 @@ def fold(events: Iterable[Event]) -> Reply:
     return Reply(choices=choices, usage=usage, notes=notes)
 
 
-def _apply(draft: _Draft, event: Event) -> None:
+def _apply(draft: _Draft, event: ChoiceEvent) -> None:
     match event:
         case TextDelta():
             draft.text.append(event.text)
@@ -194,8 +195,6 @@ def _apply(draft: _Draft, event: Event) -> None:
             _merge_audio(draft.audio, event.audio)
         case Finished():
             draft.finish = event.reason
-        case UsageReported() | Noted():
-            raise AssertionError("belongs to the reply, not to a choice")
 
 
 def _merge_logprobs(into: dict[str, Json], piece: Mapping[str, Json] | None) -> None:

@@ -3,7 +3,7 @@
 After the commit nothing is replayed: a failure is the caller's to see.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -25,10 +25,10 @@ from core.errors import (
     UpstreamRateLimited,
     UpstreamRejected,
 )
-from core.events import Event, Finished, UsageReported, fold
+from core.events import Event, Finished, fold
 from core.ports import Clock
 
-Call: TypeAlias = Callable[[Target], AsyncIterator[Batch]]
+Call: TypeAlias = Callable[[Target], AsyncGenerator[Batch, None]]
 """Starts an upstream call; iterating it sends the request."""
 
 LONGEST_WAIT_S = 20.0
@@ -145,14 +145,10 @@ class _Walk:
         target = leg.target
         attempt = Attempt(self._call(target), leg, self._plan, self._started, self._clock)
         held: list[Event] = []
-        usage: Usage | None = None
         is_committed = False
         error: GatewayError | None = None
         try:
             async for batch in attempt.batches():
-                for event in batch:
-                    if isinstance(event, UsageReported):
-                        usage = event.usage
                 if is_committed:
                     if batch:
                         yield EventBatch(batch)
@@ -178,7 +174,7 @@ class _Walk:
         if error is None and not is_committed:
             yield Committed(target, self._clock.monotonic() - self._started)
             yield EventBatch(tuple(held))
-        yield AttemptEnded(target, ms, usage, error)
+        yield AttemptEnded(target, ms, attempt.usage, error)
         if error is not None and is_committed:
             yield Failed(error)
 

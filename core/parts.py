@@ -13,8 +13,8 @@ from core.waiting import Background
 class Parts:
     """The collaborators of a request.
 
-    `directory` is the cached view of the store's. `jitter` gives random numbers from 0 to 1, `new_request_id` `req-` and
-    32 hex digits that rise with time. `header_prefix` stands before the names of our own response headers.
+    `directory` is the cached view of the store's. `jitter` gives random numbers from 0 to 1, `new_request_id` `req-`
+    and 32 hex digits that rise with time. `header_prefix` stands before the names of our own response headers.
     """
 
     catalog: Catalog

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from core.chat import FinishReason
 from core.errors import Interrupted
 from core.events import (
+    ChoiceEvent,
     Event,
     Finished,
     Noted,
@@ -64,18 +65,18 @@ class Turn:
         Raises:
             Interrupted: A choice was opened and never finished, or there was none at all.
         """
-        if not self._choices or any(state.finished is None for state in self._choices.values()):
+        ends = {index: state.finished for index, state in sorted(self._choices.items()) if state.finished is not None}
+        if not ends or len(ends) < len(self._choices):
             raise Interrupted("The model's answer broke off before it was complete. Send the request again.")
         sent: list[Event] = []
-        for index in sorted(self._choices):
+        for index, finished in ends.items():
             state = self._choices[index]
             # A call without arguments must still parse as JSON on the caller's side.
             sent.extend(ToolCallDelta(index, call, "{}") for call in state.unfilled)
-            if state.finished is not None:
-                sent.append(replace(state.finished, reason=_agreeing(state.finished.reason, state.calls)))
+            sent.append(replace(finished, reason=_agreeing(finished.reason, state.calls)))
         return tuple(sent)
 
-    def _pass(self, state: _ChoiceState, event: Event) -> Event | None:
+    def _pass(self, state: _ChoiceState, event: ChoiceEvent) -> ChoiceEvent | None:
         match event:
             case Finished():
                 if state.finished is None:

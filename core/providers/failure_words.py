@@ -91,6 +91,20 @@ def caller_message(kind: type[UpstreamFailure], said: ErrorBody, target: Target)
     return f"{words} It says: {told}" if told else words
 
 
+def bad_reply(detail: str) -> BadReply:
+    """The failure of an answer that is none.
+
+    Args:
+        detail: What is wrong with it, for the operator.
+    """
+    return BadReply(_GENERIC[BadReply], detail=detail)
+
+
+def interrupted() -> Interrupted:
+    """The failure of an answer that broke off."""
+    return Interrupted(_GENERIC[Interrupted])
+
+
 def cleaned(message: str, target: Target) -> str:
     """A host's message without addresses, keys, ids and names of hosts, on one line, cut short.
 

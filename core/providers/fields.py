@@ -15,7 +15,10 @@ from core.providers.narrowing import ADJUSTED, NARROWED, SILENT
 from core.providers.nested import nested_fields
 
 Fields: TypeAlias = Mapping[str, Json]
-"""The fields that a request sets, by their dotted pattern, each with a value that tells whether it says anything."""
+"""The fields that a request sets, by their dotted pattern, each with a value that tells whether it says anything.
+
+None stands for what the gateway adds by itself; callers are not told about that.
+"""
 
 # Leaving these out would change what was asked for, so that a target without them is no target.
 _ESSENTIAL: Final = frozenset(
@@ -77,6 +80,8 @@ class Disposed:
 def fields_of(request: ChatRequest) -> Fields:
     """Every documented field that the caller set. Many targets can be asked about one such answer."""
     fields = {name: value for name, value in request.written.items() if name in TOP_LEVEL}
+    if request.legacy_functions:
+        fields.setdefault("parallel_tool_calls", None)
     if request.extended_thinking is not None:
         fields["extended_thinking"] = request.extended_thinking
     fields.update(nested_fields(request))
@@ -113,7 +118,7 @@ def dispose(request: ChatRequest, target: Target, fields: Fields | None = None) 
                 if adjusted is not None and adjusted(request, target):
                     reported.append(name)
                 continue
-        if rule is SILENT or value in _QUIET.get(name, ()):
+        if rule is SILENT or value is None or value in _QUIET.get(name, ()):
             continue
         if rule.disposition is Disposition.REFUSED:
             refused.append((name, rule.reason))

@@ -13,7 +13,7 @@ from typing import Final
 
 import orjson
 
-from core.chat import NOTHING, Json
+from core.chat import Json
 from core.errors import (
     AccountFailure,
     BadReply,
@@ -75,7 +75,7 @@ class ErrorBody:
     code: str = ""
     type: str = ""
     param: str | None = None
-    fields: Mapping[str, Json] = field(default=NOTHING)
+    fields: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def detail(self) -> str:

@@ -1,4 +1,4 @@
-"""Gives tool calls ids that an upstream takes: by a fixed mapping, one to one, so that calls and results stay linked."""
+"""Gives tool calls ids that an upstream takes: by a fixed one-to-one mapping, calls and results linked."""
 
 import re
 from collections.abc import Iterable, Mapping

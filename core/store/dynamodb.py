@@ -1,46 +1,32 @@
 """The store in two DynamoDB tables: the one of Lambda, where many processes share it.
 
-Every write is one conditional request on one item, or writes the same again when it is repeated; so a repeat after a lost
-answer changes nothing. A settle that was repeated still knows whether it was the one that settled: each call leaves a
-token of its own in the item, and a refused or failed try looks whose is there. Layout and indexes are described in
-`dynamodb_items`. Reads are consistent, except that the two indexes may lag behind by moments: a record can be missing
-from a list while it is new, and `overdue` checks each record itself before it is returned.
+Every write is one conditional request on one item, or writes the same again when it is repeated; so a repeat after a
+lost answer changes nothing. A settle that was repeated still knows whether it was the one that settled: each call
+leaves a token of its own in the item, and a try that was refused or failed looks whose is there. When even that look
+fails, the call fails and the outcome is unknown; settling again later is safe, and tells that it was settled before.
+
+Layout and indexes are described in `dynamodb_items`. Reads are consistent, except that the indexes may lag behind by
+moments: a record can be missing from lists while it is new, and each overdue record is checked before it is returned.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from core.ports import ToolTurn
 from core.record import Record
-from core.store import schema
-from core.store.dynamodb_batches import query, read_all, write_all
-from core.store.dynamodb_faults import found_instead, refused_by_condition
-from core.store.dynamodb_items import (
-    BY_LEASE,
-    BY_ORG,
-    Attributes,
-    key_address,
-    number,
-    open_shards,
-    org_shards,
-    organisation_address,
-    packed,
-    record_address,
-    record_attributes,
-    record_of,
-    text,
-    tool_address,
-    tool_attributes,
-    unpacked,
-)
+from core.store import dynamodb_items as items
+from core.store import dynamodb_ledger as ledger
+from core.store.dynamodb_calls import get, query, read_all, write_all
+from core.store.dynamodb_items import Attributes
 from core.store.dynamodb_threads import DynamoThreads, MakeClient, client_maker
+from core.store.schema import tool_turn_item
 from core.tenant import Key, Organisation
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+Result = TypeVar("Result")
 
 RECALL_MS = 86_400_000
 
@@ -78,31 +64,13 @@ class DynamoStore:
         """
         if record.is_settled:
             raise ValueError("a settled record cannot be opened")
-        item = record_attributes(record, self._retention_days)
-
-        def work(client: "DynamoDBClient") -> None:
-            with unless_refused():
-                client.put_item(
-                    TableName=self._ledger, Item=item, ConditionExpression="attribute_not_exists(pk)"
-                )
-
-        await self._threads.do(self._ledger, work)
+        item = items.record_attributes(record, self._retention_days)
+        await self._on_ledger(lambda client, table: ledger.put_if_absent(client, table, item))
 
     async def renew(self, org: str, request_id: str, lease_until_ms: int) -> None:
         """Extend the lease of an open record; an earlier moment than the present one is ignored."""
-
-        def work(client: "DynamoDBClient") -> None:
-            with unless_refused():
-                client.update_item(
-                    TableName=self._ledger,
-                    Key=record_address(org, request_id),
-                    UpdateExpression="SET lease_until_ms = :lease",
-                    # A record that is not there has no lease to be earlier.
-                    ConditionExpression="attribute_not_exists(settled_ms) AND lease_until_ms < :lease",
-                    ExpressionAttributeValues={":lease": number(lease_until_ms)},
-                )
-
-        await self._threads.do(self._ledger, work)
+        address = items.record_address(org, request_id)
+        await self._on_ledger(lambda client, table: ledger.extend_lease(client, table, address, lease_until_ms))
 
     async def settle(self, record: Record) -> bool:
         """Make a record final; see `Ledger.settle`.
@@ -112,28 +80,112 @@ class DynamoStore:
         """
         if not record.is_settled:
             raise ValueError("a record that is not settled cannot be kept as final")
-        token = text(uuid4().hex)
-        item = record_attributes(record, self._retention_days) | {"settled_by": token}
-        address = record_address(record.org, record.request_id)
+        item = items.record_attributes(record, self._retention_days)
+        item["settled_by"] = items.text(uuid4().hex)
+        return await self._on_ledger(lambda client, table: ledger.settle_once(client, table, item))
 
-        def work(client: "DynamoDBClient") -> bool:
-            try:
-                client.put_item(
-                    TableName=self._ledger,
-                    Item=item,
-                    ConditionExpression="attribute_not_exists(settled_ms)",
-                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                )
-            except (ClientError, BotoCoreError) as error:
-                # The client repeats what went unanswered: whatever the last try says, an earlier one may have been
-                # carried out.
-                if refused_by_condition(error):
-                    found = found_instead(error)
-                else:
-                    found = self._get(client, self._ledger, address, otherwise=error)
-                    if "settled_ms" not in found:
-                        raise
-                return found.get("settled_by") == token
-            return True
+    async def record(self, org: str, request_id: str) -> Record | None:
+        """One record of that organisation, or None."""
+        address = items.record_address(org, request_id)
+        found = await self._on_ledger(lambda client, table: get(client, table, address))
+        return None if found is None else items.record_of(found)
 
-        return await self._threads.do(self._ledger, work)
+    async def records(self, org: str, limit: int) -> Sequence[Record]:
+        """The organisation's newest records, newest first."""
+        found = await self._on_ledger(lambda client, table: ledger.newest(client, table, org, limit))
+        records = [items.record_of(item) for item in found]
+        return sorted(records, key=lambda record: record.request_id, reverse=True)
+
+    async def overdue(self, now_ms: int, limit: int) -> Sequence[Record]:
+        """Open records whose lease has passed, the earliest lease first."""
+        found = await self._on_ledger(lambda client, table: ledger.overdue(client, table, now_ms, limit))
+        records = [items.record_of(item) for item in found]
+        # The index may still show what was settled or renewed a moment ago.
+        due = [one for one in records if not one.is_settled and one.lease_until_ms < now_ms]
+        return sorted(due, key=lambda record: (record.lease_until_ms, record.request_id))
+
+    async def key(self, digest: str) -> Key | None:
+        """The key with that SHA-256, live or not, or None."""
+        address = items.key_address(digest)
+        found = await self._on_config(lambda client, table: get(client, table, address))
+        return None if found is None else items.key_of(found)
+
+    async def keys(self, org: str) -> Sequence[Key]:
+        """The organisation's keys, oldest first."""
+        found = await self._pointed_to(items.keys_of(org), "KEY#")
+        # A key that went to another organisation left its pointer behind.
+        mine = [key for key in map(items.key_of, found) if key.org == org]
+        return sorted(mine, key=lambda key: (key.created_ms, key.id))
+
+    async def save_key(self, key: Key) -> None:
+        """Write a key; one with the same digest is replaced."""
+        await self._put_behind(items.key_pointer(key), items.key_attributes(key))
+
+    async def organisation(self, org: str) -> Organisation | None:
+        """The organisation, or None."""
+        address = items.organisation_address(org)
+        found = await self._on_config(lambda client, table: get(client, table, address))
+        return None if found is None else items.organisation_of(found)
+
+    async def organisations(self) -> Sequence[Organisation]:
+        """All organisations, by id."""
+        found = await self._pointed_to(items.ALL_ORGANISATIONS, "ORG#")
+        return sorted(map(items.organisation_of, found), key=lambda organisation: organisation.id)
+
+    async def save_organisation(self, organisation: Organisation) -> None:
+        """Write an organisation; one with the same id is replaced."""
+        await self._put_behind(items.organisation_pointer(organisation), items.organisation_attributes(organisation))
+
+    async def remember(self, org: str, call_ids: Sequence[str], turn: ToolTurn, now_ms: int) -> None:
+        """Keep a turn under each of its calls' ids, for 24 hours."""
+        # Packed once: thinking is large.
+        item = items.packed(tool_turn_item(turn))
+        turns = [items.tool_attributes(org, call_id, item, now_ms + RECALL_MS) for call_id in dict.fromkeys(call_ids)]
+        await self._on_ledger(lambda client, table: write_all(client, table, turns))
+
+    async def recall(self, org: str, call_ids: Sequence[str], now_ms: int) -> Mapping[str, ToolTurn]:
+        """The turns that are known and not expired, by call id."""
+        addresses = [items.tool_address(org, call_id) for call_id in dict.fromkeys(call_ids)]
+        found = await self._on_ledger(lambda client, table: read_all(client, table, addresses))
+        return dict(items.tool_turn_of(item) for item in found if items.lives_at(item, now_ms))
+
+    async def ping(self) -> None:
+        """Return if both tables can be read."""
+        nothing = items.organisation_address("")
+        await self._on_config(lambda client, table: get(client, table, nothing))
+        await self._on_ledger(lambda client, table: get(client, table, nothing))
+
+    async def close(self) -> None:
+        """Finish calls under way and let go of threads and sockets; a second time does nothing."""
+        await self._threads.close()
+
+    async def _on_config(self, work: "Callable[[DynamoDBClient, str], Result]") -> Result:
+        return await self._threads.do(self._config, lambda client: work(client, self._config))
+
+    async def _on_ledger(self, work: "Callable[[DynamoDBClient, str], Result]") -> Result:
+        return await self._threads.do(self._ledger, lambda client: work(client, self._ledger))
+
+    async def _put_behind(self, pointer: Attributes, item: Attributes) -> None:
+        # In this order no item is ever without its pointer; one that points to nothing is passed
+        # over. A transaction would cost twice as much, and can meet another and fail.
+        def work(client: "DynamoDBClient", table: str) -> None:
+            client.put_item(TableName=table, Item=pointer)
+            client.put_item(TableName=table, Item=item)
+
+        await self._on_config(work)
+
+    async def _pointed_to(self, partition: str, prefix: str) -> list[Attributes]:
+        def work(client: "DynamoDBClient", table: str) -> list[Attributes]:
+            pointers = query(
+                client,
+                TableName=table,
+                KeyConditionExpression="pk = :partition AND begins_with(sk, :prefix)",
+                ExpressionAttributeValues={
+                    ":partition": items.text(partition),
+                    ":prefix": items.text(prefix),
+                },
+                ConsistentRead=True,
+            )
+            return read_all(client, table, [items.pointed_to(pointer) for pointer in pointers])
+
+        return await self._on_config(work)

@@ -1,6 +1,6 @@
 """DynamoDB's failures in words that an operator can act on, from one table; nothing is decided by prose."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -86,8 +86,7 @@ def refused_by_condition(error: ClientError) -> bool:
 
 def found_instead(error: ClientError) -> "Attributes":
     """The item that made a condition fail, for writes that asked for it."""
-    item: Attributes = error.response.get("Item", {})  # type: ignore[typeddict-item]  # DynamoDB's own member
-    return item
+    return cast("Attributes", error.response.get("Item", {}))
 
 
 def _answer(error: ClientError) -> tuple[str, float | None]:

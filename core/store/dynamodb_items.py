@@ -28,14 +28,19 @@ import zlib
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeAlias
 
+from core.ports import ToolTurn
 from core.record import Record
 from core.store import schema
+from core.tenant import Key, Organisation
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute
 
 Attributes: TypeAlias = "dict[str, Attribute]"
 """A DynamoDB item, or its key."""
+
+ALL_ORGANISATIONS = "ORGS"
+"""The partition that points to every organisation."""
 
 BY_ORG = "by_org"
 BY_LEASE = "by_lease"
@@ -77,6 +82,11 @@ def tool_address(org: str, call_id: str) -> Attributes:
     return {"pk": text(f"TOOL#{org}#{_segment(call_id)}"), "sk": text(f"ORG#{org}")}
 
 
+def address_of(item: Attributes) -> Attributes:
+    """Where an item lies."""
+    return {"pk": item["pk"], "sk": item["sk"]}
+
+
 def org_shards(org: str) -> list[str]:
     """The partitions of `by_org` that hold an organisation's records."""
     return [f"ORG#{org}#{shard}" for shard in range(ORG_SHARDS)]
@@ -112,9 +122,73 @@ def record_of(attributes: Attributes) -> Record:
     """
     # The attribute is the truth about the lease: renewing it leaves the packed item alone.
     lease = {"lease_until_ms": int(attributes["lease_until_ms"]["N"])}
-    return schema.loads(
-        unpacked(attributes["item"]), lambda item: schema.record_value(item | lease)
-    )
+    return schema.loads(unpacked(attributes["item"]), lambda item: schema.record_value(item | lease))
+
+
+def key_attributes(key: Key) -> Attributes:
+    """A key's item."""
+    return key_address(key.digest) | {"item": packed(schema.key_item(key))}
+
+
+def key_of(attributes: Attributes) -> Key:
+    """The key in an item.
+
+    Raises:
+        StoreUnavailable: It is damaged.
+    """
+    return schema.loads(unpacked(attributes["item"]), schema.key_value)
+
+
+def keys_of(org: str) -> str:
+    """The partition that points to an organisation's keys, beside the organisation itself."""
+    return f"ORG#{org}"
+
+
+def key_pointer(key: Key) -> Attributes:
+    """Says in the organisation's partition that it has this key."""
+    address = key_address(key.digest)
+    return {"pk": text(keys_of(key.org)), "sk": address["pk"], "to": address["sk"]}
+
+
+def organisation_attributes(organisation: Organisation) -> Attributes:
+    """An organisation's item."""
+    item = packed(schema.organisation_item(organisation))
+    return organisation_address(organisation.id) | {"item": item}
+
+
+def organisation_of(attributes: Attributes) -> Organisation:
+    """The organisation in an item.
+
+    Raises:
+        StoreUnavailable: It is damaged.
+    """
+    return schema.loads(unpacked(attributes["item"]), schema.organisation_value)
+
+
+def organisation_pointer(organisation: Organisation) -> Attributes:
+    """Says that there is this organisation."""
+    address = organisation_address(organisation.id)
+    return {"pk": text(ALL_ORGANISATIONS), "sk": address["pk"], "to": address["sk"]}
+
+
+def pointed_to(pointer: Attributes) -> Attributes:
+    """The address that a pointer names."""
+    return {"pk": pointer["sk"], "sk": pointer["to"]}
+
+
+def tool_turn_of(attributes: Attributes) -> tuple[str, ToolTurn]:
+    """The tool turn in an item, and the call that it is kept under.
+
+    Raises:
+        StoreUnavailable: It is damaged.
+    """
+    turn = schema.loads(unpacked(attributes["item"]), schema.tool_turn_value)
+    return attributes["call_id"]["S"], turn
+
+
+def lives_at(attributes: Attributes, now_ms: int) -> bool:
+    """Whether a tool turn's item has not expired; DynamoDB may remove it much later."""
+    return now_ms < int(attributes["expires_ms"]["N"])
 
 
 def tool_attributes(org: str, call_id: str, turn: "Attribute", expires_ms: int) -> Attributes:

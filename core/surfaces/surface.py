@@ -1,4 +1,4 @@
-"""The differences between the two surfaces, as one frozen value; nothing else in the gateway asks which one it is on."""
+"""The differences between the two surfaces, as one frozen value; nothing else asks which one it is on."""
 
 from dataclasses import dataclass
 

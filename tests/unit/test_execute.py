@@ -1,6 +1,6 @@
 """The walk of a plan: budgets, commit, holding and fallback, on a clock that the tests move."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -53,7 +53,7 @@ class Script:
     called: list[tuple[str, float]] = field(default_factory=list)
     closed: int = 0
 
-    async def call(self, target: Target) -> AsyncIterator[Batch]:
+    async def call(self, target: Target) -> AsyncGenerator[Batch, None]:
         items = self.attempts[len(self.called)]
         self.called.append((target.model.id, self.clock.monotonic()))
         try:
@@ -104,6 +104,10 @@ async def walk(plan: Plan, *attempts: Sequence[Item]) -> tuple[list[Step], Scrip
     return steps, script
 
 
+def repeat(times: int, *items: Item) -> list[Item]:
+    return [*items] * times
+
+
 def outcomes(steps: Sequence[Step]) -> list[str]:
     return [step.outcome for step in steps if isinstance(step, AttemptEnded)]
 
@@ -134,7 +138,7 @@ class TestStreams:
         assert steps[1] == EventBatch(USED + HELLO + STOP)
 
     async def test_a_long_answer_is_not_cut_for_its_length(self) -> None:
-        steps, _ = await walk(make_plan(A, deadline_s=20), [HELLO, *[50.0, HELLO] * 40, STOP])
+        steps, _ = await walk(make_plan(A, deadline_s=20), [HELLO, *repeat(40, 50.0, HELLO), STOP])
         assert outcomes(steps) == ["served"]
 
     async def test_no_token_within_the_budget_moves_on(self) -> None:
@@ -143,7 +147,7 @@ class TestStreams:
         assert script.called == [("lab/a", 0.0), ("lab/b", 12.0)]
 
     async def test_only_tokens_meet_the_first_token_budget(self) -> None:
-        steps, _ = await walk(make_plan(A, max_attempts=1), [*[(), 1.0] * 20])
+        steps, _ = await walk(make_plan(A, max_attempts=1), [*repeat(20, (), 1.0)])
         assert isinstance(error_of(steps), FirstTokenTimeout)
 
     async def test_reasoning_is_a_token(self) -> None:
@@ -157,7 +161,7 @@ class TestStreams:
         assert len(script.called) == 1
 
     async def test_bytes_without_events_end_a_silence(self) -> None:
-        steps, _ = await walk(make_plan(A), [HELLO, *[59.0, ()] * 5, STOP])
+        steps, _ = await walk(make_plan(A), [HELLO, *repeat(5, 59.0, ()), STOP])
         assert outcomes(steps) == ["served"]
 
     async def test_a_break_after_the_commit_fails_in_band(self) -> None:
@@ -173,7 +177,7 @@ class TestStreams:
         assert script.clock.monotonic() == 15.0
 
     async def test_the_platforms_end_ends_a_committed_stream_too(self) -> None:
-        steps, script = await walk(make_plan(A, ends_s=30), [HELLO, *[10.0, HELLO] * 20])
+        steps, script = await walk(make_plan(A, ends_s=30), [HELLO, *repeat(20, 10.0, HELLO)])
         assert error_of(steps).code == "deadline_exceeded"
         assert script.clock.monotonic() == 30.0
 
@@ -225,13 +229,13 @@ class TestWholeAnswers:
         assert sent(steps) == [*HELLO, *STOP]
 
     async def test_the_deadline_ends_an_answer_that_is_still_being_written(self) -> None:
-        steps, script = await walk(make_plan(A, whole=True, deadline_s=90, silence_s=30), [*[HELLO, 10.0] * 30])
+        steps, script = await walk(make_plan(A, whole=True, deadline_s=90, silence_s=30), [*repeat(30, HELLO, 10.0)])
         assert isinstance(error_of(steps), DeadlineExceeded)
         assert script.clock.monotonic() == 90.0
 
     async def test_a_model_that_was_seen_to_think_has_longer(self) -> None:
         plan = make_plan(A, whole=True, deadline_s=90, thinking_deadline_s=590, silence_s=30)
-        steps, _ = await walk(plan, [THOUGHT, *[20.0, THOUGHT] * 20, HELLO + STOP])
+        steps, _ = await walk(plan, [THOUGHT, *repeat(20, 20.0, THOUGHT), HELLO + STOP])
         assert outcomes(steps) == ["served"]
 
     async def test_thirty_seconds_of_silence_end_a_thinking_one_from_the_start(self) -> None:
@@ -345,7 +349,7 @@ class TestSlowCallers:
     async def test_a_caller_who_reads_slowly_is_no_silence_of_the_upstream(self) -> None:
         clock = ManualClock()
         batches = QUEUE_BATCHES * 2
-        script = Script(clock, [[*[HELLO] * batches, STOP]])
+        script = Script(clock, [[*repeat(batches, HELLO), STOP]])
 
         async def read_slowly() -> int:
             count = 0

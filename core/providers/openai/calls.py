@@ -7,9 +7,9 @@ from typing import Final, Literal, TypeAlias
 import orjson
 
 from core.chat import Json
-from core.errors import BadReply
 from core.events import Event, ToolCallDelta, ToolCallStarted
 from core.providers.custom_tools import unwrapped
+from core.providers.failure_words import bad_reply
 
 _LEGACY: Final = "function_call"
 
@@ -63,7 +63,7 @@ class CallAssembler:
             BadReply: It belongs to no call.
         """
         if not isinstance(fragment, dict):
-            raise _bad("a tool call is not an object")
+            raise bad_reply("a tool call is not an object")
         kind: Literal["function", "custom"] = "custom" if isinstance(fragment.get("custom"), dict) else "function"
         body = fragment.get(kind)
         index = fragment.get("index")
@@ -88,7 +88,7 @@ class CallAssembler:
         """
         for call in self._calls:
             if not call.name:
-                raise _bad("a tool call has no name")
+                raise bad_reply("a tool call has no name")
             if call.is_wrapped:
                 call.is_wrapped = False
                 events.append(ToolCallDelta(self._choice, call.number, unwrapped("".join(call.pieces))))
@@ -110,7 +110,7 @@ class CallAssembler:
             if not (call_id or name):
                 if not arguments:
                     return
-                raise _bad("arguments belong to no tool call")
+                raise bad_reply("arguments belong to no tool call")
             call = _Call(len(self._calls), kind=kind)
             self._calls.append(call)
         self._latest[key] = self._latest[None] = call
@@ -156,7 +156,3 @@ def _arguments(value: Json) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
-
-
-def _bad(what: str) -> BadReply:
-    return BadReply("The model's answer could not be read. Send the request again.", detail=what)

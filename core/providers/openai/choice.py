@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from core.chat import FinishReason, Json
-from core.errors import BadReply
 from core.events import (
     AnnotationsAdded,
     AudioDelta,
@@ -13,6 +12,7 @@ from core.events import (
     RefusalDelta,
     TextDelta,
 )
+from core.providers.failure_words import bad_reply
 from core.providers.openai.calls import CallAssembler
 from core.providers.openai.finish import finish_reason
 from core.providers.openai.reasoning import ReasoningReader
@@ -50,7 +50,7 @@ class ChoiceDecoder:
             BadReply: It has not the format's form.
         """
         if type(delta) is not dict:
-            raise _bad("a delta is not an object")
+            raise bad_reply("a delta is not an object")
         content = delta.get("content")
         if len(delta) == 1 and type(content) is str and self._tags is None and logprobs is None:
             # Nearly every event of a stream is this one.
@@ -61,6 +61,8 @@ class ChoiceDecoder:
         thinking = self._reasoning.text(delta)
         if thinking:
             events.append(ReasoningDelta(self._index, thinking))
+            if not self._has_content:
+                self._tags = None  # this host takes them out after all
         if "reasoning_details" in delta:
             self._reasoning.collect(delta["reasoning_details"], self._calls.count, is_whole=is_whole)
         self._text(delta, _lists(logprobs), events)
@@ -103,7 +105,7 @@ class ChoiceDecoder:
         if isinstance(content, str):
             self._content(content, logprobs, events)
         elif content is not None:
-            raise _bad("the content is neither text nor a list")
+            raise bad_reply("the content is neither text nor a list")
         elif logprobs:
             events.append(TextDelta(self._index, "", logprobs))
 
@@ -127,7 +129,7 @@ class ChoiceDecoder:
         """Mistral's content: text and thinking as blocks (its SDK 3.7.0, read 2026-11-30)."""
         for block in blocks:
             if not isinstance(block, dict):
-                raise _bad("a block of the content is not an object")
+                raise bad_reply("a block of the content is not an object")
             if block.get("type") == "thinking":
                 inner = block.get("thinking")
                 texts = [inner] if isinstance(inner, str) else [_block_text(item) for item in inner or ()]
@@ -153,11 +155,7 @@ def _block_text(block: Json) -> str:
 
 
 def _lists(logprobs: Json) -> Mapping[str, Json] | None:
-    """OpenAI's logprobs: lists by kind. Other forms that clones have (a number, a bare list) have no place in an answer."""
+    """OpenAI's logprobs: lists by kind. Other forms that clones have (a number, a bare list) have no place to go."""
     if not isinstance(logprobs, dict):
         return None
     return {name: entries for name, entries in logprobs.items() if isinstance(entries, list) and entries} or None
-
-
-def _bad(what: str) -> BadReply:
-    return BadReply("The model's answer could not be read. Send the request again.", detail=what)

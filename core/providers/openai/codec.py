@@ -19,7 +19,7 @@ class OpenAIFormat:
     """The codec for every host that speaks OpenAI chat completions."""
 
     def needs(self, request: ChatRequest, target: Target) -> tuple[RemoteMedia, ...]:
-        """Images, where the host must not or cannot fetch them, and files named by URL, which the format does not know."""
+        """Images where the host must not or cannot fetch them, and files named by URL, which the format lacks."""
         return remote_media(request, target)
 
     def encode(self, request: ChatRequest, target: Target, prepared: Prepared) -> Outgoing:

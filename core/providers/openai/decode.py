@@ -1,6 +1,5 @@
 """The bytes of an OpenAI-format answer to events: a stream, or a whole body where the host sent one anyway."""
 
-from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
@@ -8,11 +7,12 @@ import orjson
 
 from core.catalog.model import Quirk, Thinking
 from core.chat import Json
-from core.errors import BadReply, Interrupted, UpstreamFailure
+from core.errors import BadReply, UpstreamFailure
 from core.events import Event, Noted, UsageReported
 from core.framing import FramingError
 from core.framing.sse import MAX_EVENT_BYTES, SseDecoder, SseEvent
 from core.providers.base import Outgoing
+from core.providers.failure_words import bad_reply, interrupted
 from core.providers.http_errors import MAX_DETAIL
 from core.providers.lenient_json import LenientJson
 from core.providers.openai.choice import ChoiceDecoder
@@ -83,10 +83,9 @@ class ChatDecoder:
                 return ()
         events: list[Event] = []
         try:
-            for frame in self._sse.feed(data):
-                self._frame(frame, events)
+            self._lines(data, events)
         except FramingError as fault:
-            raise _bad(str(fault)) from fault
+            raise bad_reply(str(fault)) from fault
         except UpstreamFailure as failure:
             if not events:
                 raise
@@ -109,7 +108,7 @@ class ChatDecoder:
             self._rest(events)
         if not self.done:
             if not self._is_complete:
-                raise _interrupted()
+                raise interrupted()
             self._end(events)
         return tuple(events)
 
@@ -131,19 +130,19 @@ class ChatDecoder:
         if self._form is _Form.PAGE and len(self._body) >= _PAGE_BYTES:
             raise self._page()
         if len(self._body) > MAX_EVENT_BYTES:
-            raise _bad(f"the body is larger than {MAX_EVENT_BYTES} bytes")
+            raise bad_reply(f"the body is larger than {MAX_EVENT_BYTES} bytes")
         return b""
 
     def _page(self) -> BadReply:
         """A web page under a success: a proxy's, or a wrong address."""
         page = bytes(self._body[:_PAGE_BYTES]).decode(errors="replace")
-        return _bad(page[:MAX_DETAIL])
+        return bad_reply(page[:MAX_DETAIL])
 
     def _whole(self, events: list[Event]) -> None:
         try:
             said = self._json.loads(bytes(self._body))
         except ValueError as error:
-            raise _interrupted() from error
+            raise interrupted() from error
         if not isinstance(said, dict) or not isinstance(said.get("choices"), list):
             raise failure_in_band(self._sent.target, said)
         self._chunk(said, events, is_whole=True)
@@ -152,51 +151,46 @@ class ChatDecoder:
     def _rest(self, events: list[Event]) -> None:
         """An event that only lacks its blank line; anything less was cut, and says nothing."""
         try:
-            for frame in self._sse.close():
-                if not self._is_cut(frame):
-                    self._frame(frame, events)
+            frames = self._sse.close()
         except FramingError:
             return
+        for frame in frames:
+            try:
+                self._frame(frame, events)
+            except ValueError:
+                return
 
-    def _is_cut(self, frame: SseEvent) -> bool:
-        if frame.done:
-            return False
-        try:
-            self._json.loads(frame.data)
-        except ValueError:
-            return True
-        return False
+    def _lines(self, data: bytes, events: list[Event]) -> None:
+        for frame in self._sse.feed(data):
+            try:
+                self._frame(frame, events)
+            except ValueError as error:
+                raise bad_reply("an event is not JSON") from error
 
     def _frame(self, frame: SseEvent, events: list[Event]) -> None:
+        """Read one event.
+
+        Raises:
+            ValueError: It is not JSON.
+        """
         if self.done:
             return
         try:
             chunk = _loads(frame.data)
         except ValueError:
-            chunk = self._read_leniently(frame, events)
-            if chunk is None:
+            if frame.done:
+                self._end(events)
                 return
-        if frame.event == "error":
+            if not frame.data.strip():
+                return
+            if frame.event == "error":
+                raise failure_in_band(self._sent.target, frame.data.decode()) from None
+            chunk = self._json.loads(frame.data)
+        if frame.event == "error" or type(chunk) is list:
             raise failure_in_band(self._sent.target, chunk)
         if type(chunk) is not dict:
-            raise (
-                failure_in_band(self._sent.target, chunk) if type(chunk) is list else _bad("an event is not an object")
-            )
+            raise bad_reply("an event is not an object")
         self._chunk(chunk, events, is_whole=False)
-
-    def _read_leniently(self, frame: SseEvent, events: list[Event]) -> Json:
-        """What the fast parser refused; None when there is nothing to read."""
-        if frame.done:
-            self._end(events)
-            return None
-        if frame.event == "error":
-            raise failure_in_band(self._sent.target, frame.data.decode())
-        if not frame.data.strip():
-            return None
-        try:
-            return self._json.loads(frame.data)
-        except ValueError as error:
-            raise _bad("an event is not JSON") from error
 
     def _chunk(self, chunk: dict[str, Json], events: list[Event], *, is_whole: bool) -> None:
         choices = chunk.get("choices")
@@ -222,7 +216,7 @@ class ChatDecoder:
     def _choice(self, position: int, choice: Json, events: list[Event], *, is_whole: bool) -> Json:
         """Read one choice; gives the usage that stands in it, where a host puts it there (Kimi)."""
         if type(choice) is not dict:
-            raise _bad("a choice is not an object")
+            raise bad_reply("a choice is not an object")
         index = choice.get("index")
         if type(index) is not int:
             index = position
@@ -235,8 +229,10 @@ class ChatDecoder:
         word = choice.get("finish_reason")
         if not word:
             return None
-        if choice.get("error") or word in FAILED or type(word) is not str:
-            raise failure_in_band(self._sent.target, choice if choice.get("error") else {"code": str(word)})
+        if choice.get("error"):
+            raise failure_in_band(self._sent.target, choice)
+        if type(word) is not str or word in FAILED:
+            raise failure_in_band(self._sent.target, {"code": str(word)})
         state.finish(word, events)
         return choice.get("usage")
 
@@ -271,15 +267,7 @@ class ChatDecoder:
         """The end that the host announced: nothing follows, and what is there must be an answer."""
         answers = [index for index in sorted(self._choices) if self._choices[index].is_ended]
         if len(answers) < self._sent.choices:
-            raise _bad(f"{len(answers)} answers where {self._sent.choices} were asked for")
+            raise bad_reply(f"{len(answers)} answers where {self._sent.choices} were asked for")
         for index in answers:
             self._choices[index].end(events)
         self.done = True
-
-
-def _bad(detail: str) -> BadReply:
-    return BadReply("The model's answer could not be read. Send the request again.", detail=detail)
-
-
-def _interrupted() -> Interrupted:
-    return Interrupted("The model's answer broke off before it was complete. Send the request again.")

@@ -9,7 +9,7 @@ import orjson
 from core.catalog.model import Quirk, Target
 from core.chat import ChatRequest, Json
 from core.providers.base import Outgoing, Prepared
-from core.providers.fields import Disposed
+from core.providers.fields import Disposed, refusal
 from core.providers.openai.history import history
 from core.providers.openai.thinking import thinking_members
 from core.providers.openai.tools import tool_members
@@ -31,7 +31,13 @@ _HEADERS: Final[Mapping[str, str]] = {
 
 
 def outgoing(request: ChatRequest, target: Target, prepared: Prepared, disposed: Disposed) -> Outgoing:
-    """The unsigned call."""
+    """The unsigned call.
+
+    Raises:
+        InvalidRequest: A field that cannot be left out has no form at this target.
+    """
+    if refused := refusal(disposed):
+        raise refused
     body, custom_tools = encode_body(request, target, prepared, disposed)
     return Outgoing(
         target=target,

@@ -38,10 +38,10 @@ class Wording:
 
     def sent(self, message: Message) -> dict[str, Json]:
         """The message to send."""
-        members: dict[str, Json] = {"role": self._role(message.role)}
-        for name, value in message.written.items():
-            if name not in _REPLACED and value is not None:
-                members[name] = value
+        members: dict[str, Json] = {
+            "role": self._role(message.role),
+            **{name: value for name, value in message.written.items() if name not in _REPLACED and value is not None},
+        }
         if message.name is not None and self._sends_names(message):
             members["name"] = message.name
         if message.role is Role.ASSISTANT:
@@ -59,8 +59,10 @@ class Wording:
         return Role.TOOL.value if role is Role.FUNCTION else role.value
 
     def _sends_names(self, message: Message) -> bool:
-        if message.role is Role.FUNCTION or self.target.has(Quirk.NO_MESSAGE_NAMES):
+        if message.role is Role.FUNCTION:
             return False
+        if message.role is Role.TOOL:  # not a field of OpenAI's; Mistral documents it
+            return not self.target.has(Quirk.NO_MESSAGE_NAMES)
         return self.disposed.sends("messages[].name")
 
     def _assistant(self, message: Message, members: dict[str, Json]) -> dict[str, Json]:
@@ -103,6 +105,8 @@ class Wording:
                 sent["file"] = _file(sent["file"], self.prepared.media)
             case "refusal" if not self.target.has(Quirk.REFUSALS):
                 return {"type": "text", "text": sent["refusal"]}
+            case _:
+                pass
         return sent
 
     def _image(self, image: Mapping[str, Json]) -> dict[str, Json]:

@@ -53,26 +53,31 @@ def _as_written(request: ChatRequest) -> Sequence[Json]:
 def _sent(tool: Tool, entry: Json, native: bool) -> Json:
     match tool:
         case FunctionTool():
-            return entry if entry is not None else {"type": "function", "function": _function(tool)}
+            return _cleaned("function", entry or {"type": "function", "function": _function(tool)})
         case CustomTool() if native:
-            return entry if entry is not None else {"type": "custom", "custom": _custom(tool)}
+            return _cleaned("custom", entry or {"type": "custom", "custom": _custom(tool)})
         case CustomTool():
-            return {"type": "function", "function": _function(as_function(tool))}
+            return _cleaned("function", {"type": "function", "function": _function(as_function(tool))})
 
 
 def _function(tool: FunctionTool) -> Json:
-    members = {
+    return {
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
         "strict": tool.strict,
     }
-    return {name: value for name, value in members.items() if value is not None}
 
 
 def _custom(tool: CustomTool) -> Json:
-    members = {"name": tool.name, "description": tool.description, "format": tool.format}
-    return {name: value for name, value in members.items() if value is not None}
+    return {"name": tool.name, "description": tool.description, "format": tool.format}
+
+
+def _cleaned(kind: str, entry: Mapping[str, Json]) -> dict[str, Json]:
+    """An entry without nulls; what stands in a schema is left alone."""
+    sent = {name: value for name, value in entry.items() if value is not None}
+    sent[kind] = {name: value for name, value in sent[kind].items() if value is not None}
+    return sent
 
 
 def _choice(choice: ToolChoice, request: ChatRequest, native: bool) -> Json:

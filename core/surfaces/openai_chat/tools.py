@@ -152,13 +152,14 @@ def function_call(value: Json, at: At) -> Wanted:
     raise wrong_type(at, "a string or an object", value)
 
 
-def check_names(offered: Sequence[Tool], at: At, payloads: Sequence[str]) -> None:
-    """Refuse two tools of one name. `payloads` tells for each where its name stands, "" for right in the entry."""
+def check_names(offered: Sequence[Tool], at: At, *, nested: bool) -> None:
+    """Refuse two tools of one name. `nested` tells whether names stand inside `function` or `custom`."""
     seen: set[str] = set()
-    for index, (tool, payload) in enumerate(zip(offered, payloads, strict=True)):
+    for index, tool in enumerate(offered):
         if tool.name in seen:
             entry: At = (at, index)
-            raise wrong(((entry, payload) if payload else entry, "name"), f"is there twice: '{tool.name}'.")
+            around = (entry, _kind(tool)) if nested else entry
+            raise wrong((around, "name"), f"is there twice: '{tool.name}'.")
         seen.add(tool.name)
 
 
@@ -168,7 +169,7 @@ def choose(wanted: Wanted, offered: Sequence[Tool], at: At) -> ToolChoice | None
     Raises:
         InvalidRequest: It names a tool that is not there, or asks for a call where there is no tool.
     """
-    kinds = {tool.name: "custom" if isinstance(tool, CustomTool) else "function" for tool in offered}
+    kinds = {tool.name: _kind(tool) for tool in offered}
     for each in wanted.named or ():
         if kinds.get(each.name) != each.kind:
             raise wrong(each.at, f"names no {each.kind} among the tools: '{each.name[:60]}'.")
@@ -178,3 +179,7 @@ def choose(wanted: Wanted, offered: Sequence[Tool], at: At) -> ToolChoice | None
         return None
     names = None if wanted.named is None else tuple(each.name for each in wanted.named)
     return ToolChoice(wanted.mode, names, wanted.forced)
+
+
+def _kind(tool: Tool) -> str:
+    return "custom" if isinstance(tool, CustomTool) else "function"

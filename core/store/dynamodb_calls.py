@@ -1,5 +1,6 @@
-"""Calls that DynamoDB answers in pieces, made whole: pages of a query, batches that were partly left undone."""
+"""DynamoDB's operations as we need them: always consistent, and answers in pieces made whole."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +13,20 @@ if TYPE_CHECKING:
 
 MOST_READ = 100
 MOST_WRITTEN = 25
+MOST_IN_A_PAGE = 1_000
+EVERYTHING = sys.maxsize
 
 
-def query(client: "DynamoDBClient", limit: int | None = None, **request: Any) -> list[Attributes]:
+def get(client: "DynamoDBClient", table: str, address: Attributes) -> Attributes | None:
+    """The item there, as it is now, or None."""
+    return client.get_item(TableName=table, Key=address, ConsistentRead=True).get("Item")
+
+
+def query(client: "DynamoDBClient", limit: int = EVERYTHING, **request: Any) -> list[Attributes]:
     """What a query finds, at most `limit` entries; `request` is its arguments."""
     found: list[Attributes] = []
-    while limit is None or len(found) < limit:
-        if limit is not None:
-            request["Limit"] = limit - len(found)
-        page = client.query(**request)
+    while len(found) < limit:
+        page = client.query(**request, Limit=min(limit - len(found), MOST_IN_A_PAGE))
         found += page["Items"]
         if "LastEvaluatedKey" not in page:
             break
@@ -36,14 +42,12 @@ def read_all(client: "DynamoDBClient", table: str, addresses: Sequence[Attribute
     """
     found: list[Attributes] = []
     for some in _chunks(addresses, MOST_READ):
-        left: Sequence[Attributes] = some
+        left = some
         while left:
-            asked = len(left)
             answer = client.batch_get_item(RequestItems={table: {"Keys": left, "ConsistentRead": True}})
             found += answer["Responses"].get(table, [])
-            left = answer["UnprocessedKeys"].get(table, {}).get("Keys", [])
-            if len(left) == asked:
-                raise throttled(table)
+            undone = answer["UnprocessedKeys"]
+            left = _fewer(undone[table]["Keys"] if table in undone else (), left, table)
     return found
 
 
@@ -55,13 +59,17 @@ def write_all(client: "DynamoDBClient", table: str, items: Sequence[Attributes])
     """
     requests: list[WriteRequestTypeDef] = [{"PutRequest": {"Item": item}} for item in items]
     for some in _chunks(requests, MOST_WRITTEN):
-        left: Sequence[Any] = some
+        left = some
         while left:
-            asked = len(left)
             answer = client.batch_write_item(RequestItems={table: left})
-            left = answer["UnprocessedItems"].get(table, [])
-            if len(left) == asked:
-                raise throttled(table)
+            left = _fewer(answer["UnprocessedItems"].get(table, ()), left, table)
+
+
+def _fewer(undone: Sequence[Any], asked: Sequence[Any], table: str) -> Sequence[Any]:
+    # A batch of which nothing is done was throttled; asking on at once would make that worse.
+    if len(undone) == len(asked):
+        raise throttled(table)
+    return undone
 
 
 def _chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:

@@ -1,0 +1,97 @@
+"""A request narrows its policy and never widens it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.decision import BUILT_IN_POLICY, DataRules, HostRules, Objective, Policy, Preferences
+from core.errors import Unprocessable
+from core.routing.policy import Effective, narrow
+
+STRICT = Policy(
+    name="strict",
+    allow_models=("lab/a", "lab/b"),
+    allow_providers=("lab",),
+    allow_optimize=(Objective.COST,),
+    optimize=Objective.COST,
+    max_cost_micros=100,
+    min_quality=0.5,
+    data=DataRules(regions=("eu-central-1", "eu-west-1"), no_training=True),
+)
+
+
+def test_nothing_asked_leaves_the_policy_as_it_is() -> None:
+    assert narrow(STRICT, Preferences()) == Effective(
+        policy=STRICT,
+        optimize=Objective.COST,
+        hosts=HostRules(only=("lab",)),
+        data=STRICT.data,
+        max_cost_micros=100,
+        min_quality=0.5,
+        max_attempts=3,
+        first_token_ms=12_000,
+        deadline_ms=120_000,
+        asked_first_token=False,
+        asked_deadline=False,
+    )
+
+
+def test_what_is_asked_is_in_force_where_it_is_narrower() -> None:
+    effective = narrow(
+        BUILT_IN_POLICY,
+        Preferences(
+            optimize=Objective.LATENCY,
+            providers=HostRules(only=("x",), ignore=("y",), order=("z",)),
+            max_cost_micros=5,
+            min_quality=0.7,
+            first_token_ms=1_000,
+            deadline_ms=2_000,
+            fallback=False,
+            data=DataRules(regions=("eu",), zero_retention=True),
+        ),
+    )
+    assert (effective.optimize, effective.max_attempts) == (Objective.LATENCY, 1)
+    assert effective.hosts == HostRules(only=("x",), ignore=("y",), order=("z",))
+    assert (effective.max_cost_micros, effective.min_quality) == (5, 0.7)
+    assert (effective.first_token_ms, effective.deadline_ms) == (1_000, 2_000)
+    assert (effective.asked_first_token, effective.asked_deadline) == (True, True)
+    assert effective.data == DataRules(regions=("eu",), zero_retention=True)
+
+
+@pytest.mark.parametrize(
+    ("preferences", "param"),
+    [
+        (Preferences(optimize=Objective.QUALITY), "routing.optimize"),
+        (Preferences(providers=HostRules(only=("lab", "other"))), "routing.providers.only[1]"),
+        (Preferences(models=("lab/a", "lab/c")), "routing.models[1]"),
+        (Preferences(first_token_ms=12_001), "routing.first_token_ms"),
+        (Preferences(deadline_ms=120_001), "routing.deadline_ms"),
+        (Preferences(data=DataRules(regions=("us-east-1",))), "routing.data.regions"),
+    ],
+)
+def test_what_lies_outside_is_refused_naming_field_and_policy(preferences: Preferences, param: str) -> None:
+    with pytest.raises(Unprocessable) as refused:
+        narrow(STRICT, preferences)
+    assert (refused.value.code, refused.value.param) == ("policy_violation", param)
+    assert "'strict'" in refused.value.message
+
+
+maybe_micros = st.none() | st.integers(0, 1_000)
+regions = st.none() | st.sets(st.sampled_from("abcd"), min_size=1).map(lambda names: tuple(sorted(names)))
+data_rules = st.builds(DataRules, regions=regions, no_training=st.booleans(), zero_retention=st.booleans())
+
+
+@given(st.builds(Policy, max_cost_micros=maybe_micros, data=data_rules), maybe_micros, data_rules)
+def test_nothing_is_ever_widened(policy: Policy, asked: int | None, data: DataRules) -> None:
+    try:
+        effective = narrow(policy, Preferences(max_cost_micros=asked, data=data))
+    except Unprocessable:
+        return
+    if policy.max_cost_micros is not None:
+        assert effective.max_cost_micros is not None
+        assert effective.max_cost_micros <= policy.max_cost_micros
+    if policy.data.regions is not None:
+        assert effective.data.regions is not None
+        assert set(effective.data.regions) <= set(policy.data.regions)
+    assert effective.data.no_training >= policy.data.no_training
+    assert effective.data.zero_retention >= policy.data.zero_retention
