@@ -65,11 +65,16 @@ class ContextTier:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a host asks for a model: base rates, context tiers by rising threshold, and multipliers by service tier."""
+    """What a host asks for a model: base rates, context tiers by rising threshold, and what a service tier changes.
+
+    `service_tiers` are multipliers of everything; `service_prices` whole price lists, for the service tiers whose
+    classes of token share no multiplier.
+    """
 
     base: Rates
     tiers: tuple[ContextTier, ...] = ()
     service_tiers: Mapping[str, Fraction] = field(default_factory=dict)
+    service_prices: Mapping[str, "Prices"] = field(default_factory=dict)
 
     def rates(self, input_tokens: int) -> Rates:
         """The rates of a request with that much input."""
@@ -107,6 +112,7 @@ def price(usage: Usage, prices: Prices) -> Cost:
     reasoning and audio out of the output (wire reference, section 10.2, read 2026-11-30). A host that reports more
     parts than its total is charged for the parts.
     """
+    prices = prices.service_prices.get(usage.service_tier or "", prices)
     rates = prices.rates(usage.input_tokens)
     write = _or(rates.cache_write, rates.input)
     input_parts = (

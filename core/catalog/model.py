@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from core.catalog.schedule import PriceChange, prices_at
 from core.money import Prices
 
 
@@ -85,7 +86,11 @@ class ThinkingSwitch(Enum):
 
 
 class StructuredOutput(Enum):
-    """How far a model's support for JSON Schema output is known."""
+    """How far a model's support for JSON Schema output is known.
+
+    Verified means that a dated source says that it takes a schema, and none says the contrary; unverified, that sources
+    differ or are silent. Neither means that every schema works: each host knows its own subset of JSON Schema.
+    """
 
     NONE = "none"
     UNVERIFIED = "unverified"
@@ -98,7 +103,8 @@ class Abilities:
 
     `refuses` names request fields (dotted, as in the disposition table) that this model answers with an error;
     `efforts` the `reasoning_effort` values that it takes, weakest first. `reasoning_tokens` is what it typically thinks,
-    in tokens. `choices` is the largest `n` it serves in one call.
+    in tokens; `thinks_by_default` tells whether a model that can choose thinks when it is told nothing. `choices` is the
+    largest `n` it serves in one call.
     """
 
     tools: bool = False
@@ -111,6 +117,7 @@ class Abilities:
     json_mode: bool = False
     structured_output: StructuredOutput = StructuredOutput.NONE
     thinking: Thinking = Thinking.NONE
+    thinks_by_default: bool = False
     efforts: tuple[str, ...] = ()
     reasoning_tokens: int | None = None
     choices: int = 1
@@ -130,10 +137,12 @@ class Promises:
 class Host:
     """A vendor's offer of a model.
 
-    `upstream_model` is the vendor's name for it. `prices` is None while unknown, never free. `context_tokens` and
-    `max_output_tokens` are None where the model's own hold. `thinking_visible` is False where the host hides what the
-    model thinks; `longest_thinking_s` is then how long it can be silent, in seconds. `api_version` goes where the
-    format wants a version (a header, a query, a path). `options` are members added to every request body.
+    `upstream_model` is the vendor's name for it. `prices` is None while unknown, never free; `price_source` and
+    `price_date` say who stated it and when that was read, `price_changes` what holds at other times (`prices_at` knows).
+    `context_tokens` and `max_output_tokens` are None where the model's own hold. `thinking_visible` is False where the
+    host hides what the model thinks; `longest_thinking_s` is then how long it can be silent, in seconds. `api_version`
+    goes where the format wants a version (a header, a query, a path). `options` are members added to every request body.
+    `deprecated` is the day (`YYYY-MM-DD`) on which the vendor stops offering it.
     """
 
     vendor: str
@@ -150,6 +159,14 @@ class Host:
     refuses: frozenset[str] = frozenset()
     quirks: frozenset[Quirk] = frozenset()
     options: Mapping[str, object] = field(default_factory=dict)
+    price_source: str | None = None
+    price_date: str | None = None
+    price_changes: tuple[PriceChange, ...] = ()
+    deprecated: str | None = None
+
+    def prices_at(self, at: float) -> Prices | None:
+        """The prices that hold at a Unix time in seconds; None while unknown."""
+        return prices_at(self.prices, self.price_changes, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +180,10 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model: `id` is `slug` or `slug:variant`, `aliases` are other names that callers use for it."""
+    """A model: `id` is `slug` or `slug:variant`, `aliases` are other names that callers use for it.
+
+    `deprecated` is the day (`YYYY-MM-DD`) from which no host offers it any more.
+    """
 
     id: str
     name: str

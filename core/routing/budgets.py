@@ -45,10 +45,5 @@ def attempt_budgets(effective: Effective, target: Target, *, whole: bool, thinks
 
 def thinks(target: Target, *, switched_on: bool, switched_off: bool) -> bool:
     """Whether a model will think on this request, by catalog and switches."""
-    match target.model.abilities.thinking:
-        case Thinking.ALWAYS:
-            return True
-        case Thinking.OPTIONAL:
-            return switched_on and not switched_off
-        case Thinking.NONE:
-            return False
+    ability = target.model.abilities.thinking
+    return ability is Thinking.ALWAYS or (ability is Thinking.OPTIONAL and switched_on and not switched_off)

@@ -53,8 +53,12 @@ def _start(settings: dict[str, Any]) -> Any:
     if settings["threads"]:
         params.cpuparams.n_threads = settings["threads"]
         params.cpuparams_batch.n_threads = settings["threads"]
+    if settings["answer_tokens"]:
+        params.n_predict = settings["answer_tokens"]
     if settings["temperature"] is not None:
         params.sampling.temp = settings["temperature"]
+    if settings["repeat_penalty"]:
+        params.sampling.penalty_repeat = settings["repeat_penalty"]
     if settings["chat_template"]:
         params.chat_template = settings["chat_template"]
     params.use_jinja = True  # tools are rendered by the model's own template

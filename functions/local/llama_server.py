@@ -37,7 +37,9 @@ class LlamaSettings:
     slots: int = 4  # requests that are answered at the same time; more wait for their turn
     connections: int = 64  # requests that may be open, answered or waiting
     threads: int | None = None  # one for each core unless given
-    temperature: float | None = None  # for requests that name none
+    answer_tokens: int | None = None  # the limit of requests that name none; the context otherwise
+    temperature: float | None = None  # of requests that name none
+    repeat_penalty: float | None = None  # of requests that name none; above 1 keeps out of loops
     chat_template: str | None = None  # Jinja; the one in the file unless given
 
 

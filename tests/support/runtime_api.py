@@ -137,6 +137,8 @@ class RuntimeApiEmulator:
             writer.write(answer(400, b'{"errorMessage":"Bad request","errorType":"InvalidRequest"}'))
         except (ConnectionError, EOFError):
             pass
+        except Exception as error:
+            self.violations.append(f"the emulator could not cope: {error!r}")
         finally:
             writer.close()
             with suppress(OSError):
@@ -204,6 +206,7 @@ class RuntimeApiEmulator:
         finally:
             call.cancel()
             hung_up.cancel()
+            await asyncio.gather(call, hung_up, return_exceptions=True)
 
     async def _restore_next(self, writer: asyncio.StreamWriter) -> bool:
         if not self._snap_start or self.restored or self.polls_seen:

@@ -66,7 +66,7 @@ def encode_body(
     body.update(_sampling(request, target, disposed))
     tools = tool_members(request, target, disposed)
     body.update(tools.members)
-    if tools.members and request.parallel_tool_calls is not None and disposed.sends("parallel_tool_calls"):
+    if tools.members and _may_limit_calls(request, target, disposed):
         body["parallel_tool_calls"] = request.parallel_tool_calls
     for pattern in disposed.reported:
         if pattern not in disposed.kept and ("." in pattern or "[]" in pattern):
@@ -112,6 +112,14 @@ def _sampling(request: ChatRequest, target: Target, disposed: Disposed) -> dict[
             if request.top_logprobs is not None and disposed.sends("top_logprobs"):
                 members["top_logprobs"] = request.top_logprobs
     return members
+
+
+def _may_limit_calls(request: ChatRequest, target: Target, disposed: Disposed) -> bool:
+    if request.parallel_tool_calls is None:
+        return False
+    # The deprecated form has room for one call: that was not written, but it was asked for.
+    asked = disposed.sends("parallel_tool_calls") or request.legacy_functions
+    return asked and not target.refuses("parallel_tool_calls")
 
 
 def _limit_name(target: Target) -> str:

@@ -114,9 +114,7 @@ FIELDS: Final[Table] = {
     "metadata": _metadata,
     "modalities": array(one_of("text", "audio")),
     "model": _model,
-    "moderation": record(
-        {"model": named, "policy": record({"input": _MODERATED, "output": _MODERATED})}, ("model",)
-    ),
+    "moderation": record({"model": named, "policy": record({"input": _MODERATED, "output": _MODERATED})}, ("model",)),
     "n": integer(1, 128),
     "parallel_tool_calls": boolean,
     "prediction": record({"type": one_of("content"), "content": content_of("text")}, ("type", "content")),

@@ -101,9 +101,7 @@ def _assemble(got: dict[str, Json], body: Mapping[str, Json], scan: Scan) -> Par
     )
 
 
-def _tools(
-    got: dict[str, Json], written: dict[str, Json], scan: Scan
-) -> tuple[tuple[Tool, ...], ToolChoice | None]:
+def _tools(got: dict[str, Json], written: dict[str, Json], scan: Scan) -> tuple[tuple[Tool, ...], ToolChoice | None]:
     tools: tuple[Tool, ...] = got.get("tools", ())
     functions: tuple[Tool, ...] = got.get("functions", ())
     if tools and functions:
@@ -151,7 +149,5 @@ def _check_together(got: Mapping[str, Json], scan: Scan) -> None:
 
 def _says_json(messages: tuple[Message, ...]) -> bool:
     return any(
-        isinstance(part, TextPart) and "json" in part.text.lower()
-        for message in messages
-        for part in message.parts
+        isinstance(part, TextPart) and "json" in part.text.lower() for message in messages for part in message.parts
     )

@@ -89,12 +89,17 @@ def _cost_details(charge: Charge) -> dict[str, float]:
 
 def _adding_up(parts: tuple[float, float, float], total: float) -> tuple[float, float, float]:
     """The parts, one of them moved by an unnoticeable bit where floats would not add up to the total."""
-    return next((tried for tried in _neighbours(parts, total) if sum(tried) == total), parts)
+    return next((tried for tried in _neighbours(parts, total) if _added(tried) == total), parts)
+
+
+def _added(parts: tuple[float, float, float]) -> float:
+    # Not `sum`, which newer Pythons compensate for rounding: other readers do not.
+    return parts[0] + parts[1] + parts[2]
 
 
 def _neighbours(parts: tuple[float, float, float], total: float) -> Iterator[tuple[float, float, float]]:
     yield parts
-    gap = total - sum(parts)
+    gap = total - _added(parts)
     for place, part in enumerate(parts):
         for start in (part, part + gap) if part else ():
             for candidate in _around(start):

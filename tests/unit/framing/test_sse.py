@@ -105,9 +105,7 @@ def test_what_is_ignored_need_not_be_utf8() -> None:
         (b"\ndata: 45678", False),
     ],
 )
-def test_the_size_limit_counts_the_event_and_not_the_lines_around_it(
-    stream: bytes, fits: bool
-) -> None:
+def test_the_size_limit_counts_the_event_and_not_the_lines_around_it(stream: bytes, fits: bool) -> None:
     if fits:
         assert read(stream, limit=10) == [SseEvent(b"4567")]
     else:
@@ -131,9 +129,7 @@ def test_what_came_before_a_fault_is_returned_and_the_fault_stays() -> None:
         decoder.close()
 
 
-@pytest.mark.parametrize(
-    ("data", "done"), [(b"[DONE]", True), (b"[DONE]  ", True), (b"{}", False), (b"", False)]
-)
+@pytest.mark.parametrize(("data", "done"), [(b"[DONE]", True), (b"[DONE]  ", True), (b"{}", False), (b"", False)])
 def test_the_end_marker(data: bytes, done: bool) -> None:
     assert SseEvent(data).done is done
 

@@ -107,9 +107,7 @@ def botocore_signs(method: str, url: str, headers: dict[str, str], body: bytes, 
         ),
     ],
 )
-def test_published_examples(
-    method: str, url: str, headers: dict[str, str], service: str, signature: str
-) -> None:
+def test_published_examples(method: str, url: str, headers: dict[str, str], service: str, signature: str) -> None:
     signed = sign(method, url, headers, b"", **signing(service))
     assert signed["x-amz-date"] == "20150830T123600Z"
     names = "content-type;host;x-amz-date" if headers else "host;x-amz-date"
@@ -128,9 +126,7 @@ queries = st.lists(st.tuples(words.filter(bool), words), max_size=4)
 values = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20)
 # Names compare without case, so each is drawn once.
 header_maps = st.dictionaries(
-    st.sampled_from(
-        ["Content-Type", "accept", "X-Amzn-Bedrock-Trace", "Host", "User-Agent", "Connection"]
-    ),
+    st.sampled_from(["Content-Type", "accept", "X-Amzn-Bedrock-Trace", "Host", "User-Agent", "Connection"]),
     values,
 )
 
@@ -164,9 +160,7 @@ def test_agrees_with_botocore(
     assert set(signed) <= {"authorization", "x-amz-date", "x-amz-security-token"}
 
 
-@pytest.mark.parametrize(
-    "path", ["", "/", "/a//b/", "/./a/../b", "/..", "/a/.", "//", "/a/b/../", "/%2e%2E/%7Ea~"]
-)
+@pytest.mark.parametrize("path", ["", "/", "/a//b/", "/./a/../b", "/..", "/a/.", "//", "/a/b/../", "/%2e%2E/%7Ea~"])
 def test_paths_are_normalised_as_botocore_does(path: str) -> None:
     url = f"https://bedrock.example{path}"
     ours = sign("GET", url, {}, b"", **signing())["authorization"]
@@ -175,9 +169,7 @@ def test_paths_are_normalised_as_botocore_does(path: str) -> None:
 
 def test_the_time_of_signing_is_taken_in_utc_and_needs_a_zone() -> None:
     elsewhere = NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))
-    assert sign("GET", CONVERSE, {}, b"", **signing(now=elsewhere)) == sign(
-        "GET", CONVERSE, {}, b"", **signing()
-    )
+    assert sign("GET", CONVERSE, {}, b"", **signing(now=elsewhere)) == sign("GET", CONVERSE, {}, b"", **signing())
     with pytest.raises(ValueError, match="time zone"):
         sign("GET", CONVERSE, {}, b"", **signing(now=NOW.replace(tzinfo=None)))
 
@@ -189,9 +181,7 @@ def test_signing_again_does_not_sign_the_earlier_signature() -> None:
 
 
 def test_an_empty_token_is_none() -> None:
-    assert sign("GET", CONVERSE, {}, b"", **signing(token="")) == sign(
-        "GET", CONVERSE, {}, b"", **signing()
-    )
+    assert sign("GET", CONVERSE, {}, b"", **signing(token="")) == sign("GET", CONVERSE, {}, b"", **signing())
 
 
 def test_repeated_headers_and_spaces_are_signed_in_canonical_form() -> None:

@@ -33,9 +33,9 @@ def hosts_of(preferences: Preferences) -> list[str]:
     return [leg.target.vendor.name for leg in plan.legs]
 
 
-def refusal(request: ChatRequest, found: list[Candidate], preferences: Preferences = Preferences()) -> GatewayError:
+def refusal(request: ChatRequest, found: list[Candidate], preferences: Preferences | None = None) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
-        plan_named(request, make_model(), found, narrow(BUILT_IN_POLICY, preferences))
+        plan_named(request, make_model(), found, narrow(BUILT_IN_POLICY, preferences or Preferences()))
     return refused.value
 
 

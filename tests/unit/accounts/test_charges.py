@@ -1,0 +1,89 @@
+"""Which attempts are charged, and for what."""
+
+from fractions import Fraction
+
+from core.accounts.charges import attempt_row, charged_usage, request_charge, terms_of
+from core.chat import Usage
+from core.money import Charge, Terms
+from core.tenant import Organisation
+from tests.support.targets import make_target
+
+TARGET = make_target()
+UNPRICED = make_target(prices=None)
+USED = Usage(
+    input_tokens=31,
+    cached_tokens=1,
+    output_tokens=64,
+    reasoning_tokens=4,
+    service_tier="default",
+    extra={"accepted_prediction_tokens": 2, "note": "text"},
+)
+
+
+def test_a_served_attempt_is_priced_at_its_own_host() -> None:
+    row = attempt_row(TARGET, "served", 12, USED)
+    assert (row.model, row.host, row.ms, row.charged) == ("lab/small", "lab/lab/small", 12, True)
+    assert request_charge([row], Terms()) == Charge(total=1_053, input=93, output=960)
+
+
+def test_an_attempt_without_reported_usage_costs_nothing() -> None:
+    row = attempt_row(TARGET, "upstream_error", 5, None, upstream_status=503, upstream_code="busy")
+    assert (row.charged, row.input_pico, row.upstream_status, row.upstream_code) == (False, None, 503, "busy")
+    assert request_charge([row], Terms()) == Charge(0, 0, 0)
+    assert charged_usage([row]) is None
+
+
+def test_a_failed_attempt_is_charged_for_what_its_host_reported() -> None:
+    failed, served = attempt_row(TARGET, "no_content", 5, USED), attempt_row(TARGET, "served", 5, USED)
+    assert request_charge([failed, served], Terms()) == Charge(total=2_106, input=186, output=1_920)
+
+
+def test_an_unknown_price_makes_the_whole_charge_unknown_never_nothing() -> None:
+    rows = [attempt_row(TARGET, "no_content", 5, USED), attempt_row(UNPRICED, "served", 5, USED)]
+    assert request_charge(rows, Terms()) is None
+
+
+def test_usage_of_several_attempts_is_summed_member_by_member() -> None:
+    other = Usage(
+        input_tokens=1,
+        cache_write_tokens=2,
+        cache_write_5m_tokens=3,
+        cache_write_1h_tokens=4,
+        input_audio_tokens=5,
+        input_image_tokens=6,
+        output_tokens=7,
+        output_audio_tokens=8,
+        service_tier="flex",
+        estimated=True,
+        extra={"accepted_prediction_tokens": 3},
+    )
+    rows = [attempt_row(TARGET, "no_content", 1, USED), attempt_row(TARGET, "served", 1, other)]
+    assert charged_usage(rows) == Usage(
+        input_tokens=32,
+        cached_tokens=1,
+        cache_write_tokens=2,
+        cache_write_5m_tokens=3,
+        cache_write_1h_tokens=4,
+        input_audio_tokens=5,
+        input_image_tokens=6,
+        output_tokens=71,
+        reasoning_tokens=4,
+        output_audio_tokens=8,
+        service_tier="flex",
+        estimated=True,
+        extra={"accepted_prediction_tokens": 5},
+    )
+    assert charged_usage(rows[:1]) == USED
+
+
+def test_reasoning_that_no_host_told_stays_unknown() -> None:
+    rows = [attempt_row(TARGET, "served", 1, Usage(output_tokens=1))] * 2
+    usage = charged_usage(rows)
+    assert usage is not None
+    assert usage.reasoning_tokens is None
+
+
+def test_terms_are_the_organisations() -> None:
+    organisation = Organisation("acme", "Acme", 0, markup=Fraction(1, 20), discount=Fraction(1, 10))
+    assert terms_of(organisation) == Terms(markup=Fraction(1, 20), discount=Fraction(1, 10))
+    assert terms_of(None) == Terms()
