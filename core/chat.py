@@ -230,8 +230,8 @@ class Usage:
 
     `input_tokens` holds everything read, cached and written to a cache included; `output_tokens` everything
     produced, reasoning included. `reasoning_tokens` is None where the host does not tell. `service_tier` is the tier
-    that the host says it used, `extra` the details that have no price of their own (accepted predictions, modality
-    splits), under OpenAI's names.
+    that the host says it used, `extra` the counts that have no price of their own (accepted predictions, modality
+    splits): by OpenAI's details object, then by its name for the count.
     """
 
     input_tokens: int = 0
@@ -246,7 +246,7 @@ class Usage:
     output_audio_tokens: int = 0
     service_tier: str | None = None
     estimated: bool = False
-    extra: Mapping[str, Json] = field(default_factory=dict)
+    extra: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def total_tokens(self) -> int:

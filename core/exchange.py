@@ -107,18 +107,17 @@ class Exchange:
         try:
             yield renderer.opening(self._routing()) + renderer.events(self._first)
             async for step in self._steps:
-                match step:
-                    case EventBatch():
-                        self._seen.note(step.events, keep_text=False)
-                        frames = renderer.events(step.events)
-                        if frames:
-                            yield frames
-                    case AttemptEnded():
-                        self._account.ended(step, self._estimate())
-                    case Failed():
-                        await self._settle("interrupted", step.error)
-                        yield renderer.error(step.error)
-                        return
+                if isinstance(step, EventBatch):
+                    self._seen.note(step.events, keep_text=False)
+                    frames = renderer.events(step.events)
+                    if frames:
+                        yield frames
+                elif isinstance(step, AttemptEnded):
+                    self._account.ended(step, self._estimate())
+                elif isinstance(step, Failed):
+                    await self._settle("interrupted", step.error)
+                    yield renderer.error(step.error)
+                    return
             await self._remember()
             settlement = await self._settle("served")
             yield renderer.closing(self._usage(settlement))
@@ -157,15 +156,14 @@ class Exchange:
 
     def _take(self, step: Step, *, keep_text: bool) -> bool:
         """Note a step before or at the commit; True when the head is due."""
-        match step:
-            case AttemptEnded():
-                self._account.ended(step, self._estimate())
-            case Committed():
-                self._served = step
-            case EventBatch():
-                self._seen.note(step.events, keep_text=keep_text)
-                self._first = step.events
-                return True
+        if isinstance(step, AttemptEnded):
+            self._account.ended(step, self._estimate())
+        elif isinstance(step, Committed):
+            self._served = step
+        elif isinstance(step, EventBatch):
+            self._seen.note(step.events, keep_text=keep_text)
+            self._first = step.events
+            return True
         return False
 
     def _whole_head(self, settlement: Settlement) -> Head:
@@ -201,7 +199,9 @@ class Exchange:
             requested_model=ready.request.model,
             surface=self._surface.name,
             stream=ready.request.stream,
-            decision=routing_object(self.request_id, int(self._created), ready.decision, model=ready.decision.pick),
+            decision=routing_object(
+                self.request_id, int(self._created), ready.decision, model=ready.decision.pick, full=True
+            ),
         )
 
     def _mint(self, choice: int, call: int) -> str:

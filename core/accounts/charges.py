@@ -84,10 +84,11 @@ def _known_sum(values: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def _summed_extras(usages: Iterable[Usage]) -> Mapping[str, object]:
-    total: dict[str, int] = {}
+def _summed_extras(usages: Iterable[Usage]) -> Mapping[str, Mapping[str, int]]:
+    total: dict[str, dict[str, int]] = {}
     for usage in usages:
-        for name, value in usage.extra.items():
-            if isinstance(value, int):
-                total[name] = total.get(name, 0) + value
+        for group, counts in usage.extra.items():
+            summed = total.setdefault(group, {})
+            for name, count in counts.items():
+                summed[name] = summed.get(name, 0) + count
     return total

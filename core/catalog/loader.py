@@ -1,37 +1,80 @@
 """The catalog that is in force: what ships with the gateway, under what the operator's own file says."""
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib import resources
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import overload
 
-from core.catalog.file import CatalogError, parse_catalog
+from core.catalog.compiled import MARK, Entry, read_compiled
+from core.catalog.errors import CatalogError
 from core.catalog.model import Model, Target, Vendor
+from core.catalog.shipped import entry, read_shipped, shipped_folder
 
-BUILT_IN_FILES = ("vendors.toml", "models.toml")
+__all__ = ["Catalog", "CatalogError", "load_catalog"]
+
+
+class Models(Sequence[Model]):
+    """Models in catalog order, each made when it is first wanted.
+
+    Args:
+        entries: What they are made of.
+        callable_vendors: The vendors whose hosts they keep.
+    """
+
+    __slots__ = ("_callable", "_entries", "_made")
+
+    def __init__(self, entries: Sequence[Entry], callable_vendors: frozenset[str]) -> None:
+        self._entries = entries
+        self._callable = callable_vendors
+        self._made: list[Model | None] = [None] * len(entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Model: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Model, ...]: ...
+    def __getitem__(self, index: int | slice) -> Model | tuple[Model, ...]:
+        if isinstance(index, slice):
+            return tuple(self[each] for each in range(*index.indices(len(self))))
+        model = self._made[index]
+        if model is None:
+            model = self._made[index] = self._make(self._entries[index])
+        return model
+
+    def __iter__(self) -> Iterator[Model]:
+        for index in range(len(self)):
+            yield self[index]
+
+    def _make(self, source: Entry) -> Model:
+        model = source.make()
+        hosts = tuple(host for host in model.hosts if host.vendor in self._callable)
+        return model if len(hosts) == len(model.hosts) else replace(model, hosts=hosts)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """Models by id and alias, vendors by name."""
 
-    models: tuple[Model, ...]
+    models: Sequence[Model]
     vendors: Mapping[str, Vendor]
-    _by_name: Mapping[str, Model]
+    _places: Mapping[str, int] = field(repr=False)
 
     def find(self, name: str) -> Model | None:
         """The model of that id or alias, or None."""
-        return self._by_name.get(name)
+        place = self._places.get(name)
+        return None if place is None else self.models[place]
 
     def targets(self, model: Model) -> tuple[Target, ...]:
         """The model's hosts, in catalog order."""
         return tuple(Target(model, host, self.vendors[host.vendor]) for host in model.hosts)
 
     def near(self, name: str, among: Sequence[Model], most: int = 3) -> list[str]:
-        """Ids among those models that look like a mistyped name."""
-        ids = {model.id.lower(): model.id for model in among}
-        close = difflib.get_close_matches(name.lower(), ids, n=most, cutoff=0.5)
-        return [ids[match] for match in close]
+        """Ids among those models that look like a mistyped name, or have an alias that does, the nearest first."""
+        ids = {each.lower(): model.id for model in among for each in (*model.aliases, model.id)}
+        close = difflib.get_close_matches(name.lower(), ids, n=most * 3, cutoff=0.5)
+        return list(dict.fromkeys(ids[match] for match in close))[:most]
 
 
 def load_catalog(
@@ -40,44 +83,59 @@ def load_catalog(
     """Put the catalog together.
 
     Args:
-        own: The operator's files, each a name and its TOML; their entries replace shipped ones of the same name.
+        own: The operator's files, each a name and its TOML, or its compiled form; their entries replace shipped ones of
+            the same name, and of two files that use one name for a model the later has it.
         usable: Whether a vendor can be called (its credential is there); hosts of others are left out, and models
             without a host with them.
 
     Raises:
         CatalogError: A file is wrong, or names a vendor that does not exist.
     """
-    vendors: dict[str, Vendor] = {}
-    models: dict[str, Model] = {}
-    for name, text in [*_built_in(), *own]:
-        file_vendors, file_models = parse_catalog(text, name)
-        vendors.update({vendor.name: vendor for vendor in file_vendors})
-        for model in file_models:
-            for host in model.hosts:
-                if host.vendor not in vendors:
-                    raise CatalogError(
-                        f"{name}: {model.id}: the vendor {host.vendor!r} is not known. "
-                        f"Add [vendors.{host.vendor}] to the file, or use one of: {', '.join(sorted(vendors))}."
-                    )
-            models[model.id] = model
-    return _catalog(vendors, models.values(), usable)
+    shipped_vendors, shipped = read_shipped(shipped_folder())
+    vendors = {vendor.name: vendor for vendor in shipped_vendors}
+    entries = {each.id: each for each in shipped}
+    for name, text in own:
+        own_vendors, own_entries = _read(text, name)
+        vendors.update({vendor.name: vendor for vendor in own_vendors})
+        _check_vendors(own_entries, vendors, text, name)
+        for each in own_entries:
+            entries.pop(each.id, None)  # to the end, so that its aliases count
+            entries[each.id] = each
+    callable_vendors = frozenset(name for name, vendor in vendors.items() if usable(vendor))
+    kept = [each for each in entries.values() if not callable_vendors.isdisjoint(each.vendors)]
+    return Catalog(Models(kept, callable_vendors), vendors, _places(kept))
 
 
-def _catalog(vendors: Mapping[str, Vendor], models: Iterable[Model], usable: Callable[[Vendor], bool]) -> Catalog:
-    callable_vendors = {name for name, vendor in vendors.items() if usable(vendor)}
-    kept: list[Model] = []
-    for model in models:
-        hosts = tuple(host for host in model.hosts if host.vendor in callable_vendors)
-        if hosts:
-            kept.append(model if len(hosts) == len(model.hosts) else replace(model, hosts=hosts))
-    by_name: dict[str, Model] = {}
-    for model in kept:
-        for alias in model.aliases:
-            by_name.setdefault(alias, model)
-    by_name.update({model.id: model for model in kept})
-    return Catalog(models=tuple(kept), vendors=vendors, _by_name=by_name)
+def _read(text: str, name: str) -> tuple[Iterable[Vendor], Sequence[Entry]]:
+    if text.startswith(MARK.decode()):
+        compiled = read_compiled(text.encode(), name)
+        return compiled.vendors, compiled.entries
+    from core.catalog.file import parse_catalog  # it brings pydantic: paid for by own files alone
+
+    vendors, models = parse_catalog(text, name)
+    return vendors, tuple(map(entry, models))
 
 
-def _built_in() -> list[tuple[str, str]]:
-    folder = resources.files("core.catalog")
-    return [(name, (folder / name).read_text("utf-8")) for name in BUILT_IN_FILES]
+def _check_vendors(entries: Sequence[Entry], vendors: Mapping[str, Vendor], text: str, name: str) -> None:
+    for index, each in enumerate(entries):
+        for place, vendor in enumerate(each.vendors):
+            if vendor not in vendors:
+                raise CatalogError(_unknown_vendor(vendor, vendors, text, name, ("models", index, "hosts", place)))
+
+
+def _unknown_vendor(
+    vendor: str, vendors: Mapping[str, Vendor], text: str, name: str, path: tuple[str | int, ...]
+) -> str:
+    from core.catalog.file import place
+
+    near = difflib.get_close_matches(vendor, vendors, n=1)
+    known = f"Did you mean {near[0]!r}?" if near else f"Known are: {', '.join(sorted(vendors))}."
+    where = place(text, name, (*path, "vendor"))
+    return f"{where}: the vendor {vendor!r} is not known. {known} Or add [vendors.{vendor}] to the file."
+
+
+def _places(entries: Sequence[Entry]) -> Mapping[str, int]:
+    """Where each name leads: later files take an alias from earlier ones, an id is never taken."""
+    places = {alias: index for index, each in enumerate(entries) for alias in each.aliases}
+    places.update({each.id: index for index, each in enumerate(entries)})
+    return places

@@ -1,4 +1,4 @@
-"""What the catalog holds, as values: models and what they can do, the hosts that offer them, the vendors that run those.
+"""What the catalog holds, as values: models and what they can do, the hosts that offer them, the vendors behind those.
 
 Abilities, limits and quality belong to the model; price, region, promises and the upstream's name to the host; address,
 format and authentication to the vendor.
@@ -102,9 +102,9 @@ class Abilities:
     """What a model can do.
 
     `refuses` names request fields (dotted, as in the disposition table) that this model answers with an error;
-    `efforts` the `reasoning_effort` values that it takes, weakest first. `reasoning_tokens` is what it typically thinks,
-    in tokens; `thinks_by_default` tells whether a model that can choose thinks when it is told nothing. `choices` is the
-    largest `n` it serves in one call.
+    `efforts` the `reasoning_effort` values that it takes, weakest first. `reasoning_tokens` is what it typically
+    thinks, in tokens; `thinks_by_default` tells whether a model that can choose thinks when it is told nothing.
+    `choices` is the largest `n` it serves in one call.
     """
 
     tools: bool = False
@@ -138,11 +138,11 @@ class Host:
     """A vendor's offer of a model.
 
     `upstream_model` is the vendor's name for it. `prices` is None while unknown, never free; `price_source` and
-    `price_date` say who stated it and when that was read, `price_changes` what holds at other times (`prices_at` knows).
-    `context_tokens` and `max_output_tokens` are None where the model's own hold. `thinking_visible` is False where the
-    host hides what the model thinks; `longest_thinking_s` is then how long it can be silent, in seconds. `api_version`
-    goes where the format wants a version (a header, a query, a path). `options` are members added to every request body.
-    `deprecated` is the day (`YYYY-MM-DD`) on which the vendor stops offering it.
+    `price_date` say who stated it and when that was read, `price_changes` what holds at other times (`prices_at`
+    knows). `context_tokens` and `max_output_tokens` are None where the model's own hold. `thinking_visible` is False
+    where the host hides what the model thinks; `longest_thinking_s` is then how long it can be silent, in seconds.
+    `api_version` goes where the format wants a version (a header, a query, a path). `options` are members added to
+    every request body. `deprecated` is the day (`YYYY-MM-DD`) on which the vendor stops offering it.
     """
 
     vendor: str

@@ -14,9 +14,13 @@ from core.ports import ToolTurn
 
 @dataclass(frozen=True, slots=True)
 class RemoteMedia:
-    """Something that must be fetched before a request can be encoded, because its host takes bytes only."""
+    """Something that must be fetched before a request can be encoded, because its host takes bytes only.
+
+    `param` is the dotted path of the URL in the request, for errors.
+    """
 
     url: str
+    param: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class DynamoStore:
         config_table: str,
         ledger_table: str,
         *,
-        client: MakeClient | None = None,
+        client: "MakeClient | None" = None,
         threads: int = 8,
         retention_days: int = 90,
     ) -> None:

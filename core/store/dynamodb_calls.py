@@ -17,7 +17,7 @@ MOST_IN_A_PAGE = 1_000
 EVERYTHING = sys.maxsize
 
 
-def get(client: "DynamoDBClient", table: str, address: Attributes) -> Attributes | None:
+def get(client: "DynamoDBClient", table: str, address: Attributes) -> "Attributes | None":
     """The item there, as it is now, or None."""
     return client.get_item(TableName=table, Key=address, ConsistentRead=True).get("Item")
 

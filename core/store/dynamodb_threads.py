@@ -37,7 +37,8 @@ def client_maker(threads: int) -> MakeClient:
         max_pool_connections=threads,
         tcp_keepalive=True,
     )
-    return lambda: boto3.client("dynamodb", config=config)
+    # A session of its own: the common one is not safe to make clients from in threads.
+    return lambda: boto3.Session().client("dynamodb", config=config)
 
 
 class DynamoThreads:

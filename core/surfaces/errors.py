@@ -1,4 +1,4 @@
-"""What a caller sees of a failure: status, headers and envelope, or a frame's error object (the contract, section 7)."""
+"""What a caller sees of a failure: status, headers and envelope, or the error object of a stream's last frame."""
 
 import math
 from typing import Final

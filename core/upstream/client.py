@@ -14,6 +14,13 @@ LARGEST_ERROR_BODY = 256 * 1024
 _TIMEOUTS = {"connect": CONNECT_TIMEOUT_S, "pool": CONNECT_TIMEOUT_S, "read": None, "write": None}
 
 
+def body_of(response: httpx.Response) -> httpx.AsyncByteStream:
+    """The body of a transport's response as it arrives, undecoded."""
+    if not isinstance(response.stream, httpx.AsyncByteStream):
+        raise TypeError("an asynchronous transport gives an asynchronous body")
+    return response.stream
+
+
 class UpstreamResponse:
     """A response whose body is still arriving. Header names are lower case."""
 
@@ -37,7 +44,7 @@ class UpstreamResponse:
             UpstreamFailure: The connection broke.
         """
         with upstream_faults():
-            async for chunk in self._response.stream:  # type: ignore[union-attr]  # an async transport gives an async stream
+            async for chunk in body_of(self._response):
                 yield chunk
 
     async def body(self, largest: int = LARGEST_ERROR_BODY) -> bytes:

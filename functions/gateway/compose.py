@@ -69,14 +69,17 @@ class Gateway:
         secrets = Secrets(self._variables, self._clock, _secret_reader(self._settings), _aws_credentials)
         await secrets.load()
         store = open_store(self._settings)
-        self._client = UpstreamClient(self._transport())
+        transport = self._transport()
+        self._client = UpstreamClient(transport)
         background = Background()
         logs = Logs(self._settings.log_level)
         parts = Parts(
             catalog=load_catalog(_own_files(self._settings, self._own_catalog), secrets.has),
             store=store,
             directory=CachedDirectory(store, self._clock),
-            caller=Caller(provider, self._client, secrets.credential, Fetcher().fetch, self._clock),
+            caller=Caller(
+                provider, self._client, secrets.credential, Fetcher(transport, self._clock).fetch, self._clock
+            ),
             clock=self._clock,
             spill=logs.spill,
             background=background,

@@ -4,7 +4,7 @@ import orjson
 from aws_lambda_powertools import Logger
 
 from core.record import Record
-from core.store.schema import record_to_item
+from core.store.schema import record_item
 
 SPILL_MARKER = "ledger_spill"
 
@@ -21,7 +21,7 @@ class Logs:
 
     def spill(self, record: Record) -> None:
         """Keep a record that the store did not take; `headrace ledger replay` reads these lines back."""
-        item = orjson.dumps(record_to_item(record)).decode()
+        item = orjson.dumps(record_item(record)).decode()
         self._logger.error("The store did not take a record", marker=SPILL_MARKER, record=item)
 
     def fault(self, request_id: str, error: BaseException) -> None:

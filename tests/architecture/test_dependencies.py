@@ -27,9 +27,7 @@ def names(requirements: list[str]) -> set[str]:
 
 
 BASE = names(PROJECT["project"]["dependencies"])
-EXTRAS = {
-    name for extra in PROJECT["project"]["optional-dependencies"].values() for name in names(extra)
-}
+EXTRAS = {name for extra in PROJECT["project"]["optional-dependencies"].values() for name in names(extra)}
 
 
 def at_run_time(tree: ast.Module) -> ast.Module:

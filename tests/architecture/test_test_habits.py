@@ -44,9 +44,7 @@ def habits() -> Iterator[tuple[str, int, str]]:
 
 
 def test_nothing_is_patched_and_nothing_sleeps() -> None:
-    found = [
-        f"{path}:{line} {name}" for path, line, name in habits() if (path, name) not in REASONS
-    ]
+    found = [f"{path}:{line} {name}" for path, line, name in habits() if (path, name) not in REASONS]
     assert found == []
 
 

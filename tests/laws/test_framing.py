@@ -78,9 +78,7 @@ def naive(stream: bytes) -> list[SseEvent]:
         pairs = [match.groups() for match in fields if match]
         data = [value for name, value in pairs if name in (b"data", b"error")]
         named = [
-            value.decode() if name == b"event" else "error"
-            for name, value in pairs
-            if name in (b"event", b"error")
+            value.decode() if name == b"event" else "error" for name, value in pairs if name in (b"event", b"error")
         ]
         if data:
             events.append(SseEvent(b"\n".join(data), named[-1] if named else ""))
@@ -118,9 +116,7 @@ def test_sse_reads_what_a_plain_reading_of_the_grammar_reads(stream: bytes) -> N
 
 @given(st.data(), st.lists(st.tuples(st.sampled_from(["", "ping", "error"]), texts), max_size=6))
 def test_sse_agrees_with_the_openai_sdk(data: st.DataObject, sent: list[tuple[str, str]]) -> None:
-    stream = b"".join(
-        (f"event: {name}\n".encode() if name else b"") + frame(text.encode()) for name, text in sent
-    )
+    stream = b"".join((f"event: {name}\n".encode() if name else b"") + frame(text.encode()) for name, text in sent)
     reads = data.draw(pieces(stream))
     theirs = [(e.event or "", e.data) for e in OpenAIReader().iter_bytes(iter(reads))]
     ours, fault = outcome(SseDecoder(), reads)
@@ -182,9 +178,7 @@ def test_event_stream_truncation_at_every_byte_raises(
 
 
 @given(headers, st.binary(max_size=20), st.data())
-def test_event_stream_no_damaged_bit_passes(
-    head: dict[str, str], payload: bytes, data: st.DataObject
-) -> None:
+def test_event_stream_no_damaged_bit_passes(head: dict[str, str], payload: bytes, data: st.DataObject) -> None:
     good = encode_frame(head, payload)
     bit = data.draw(st.integers(0, len(good) * 8 - 1))
     bad = bytearray(good)

@@ -1,15 +1,15 @@
 """Golden transcripts: folders that hold a caller's request, an upstream's bytes, and what must come of them.
 
-    tests/golden/<format>/<case>/
-        case.json      `source`, and what differs from a plain host: `vendor`, `host`, `abilities`, `status`, `headers`
-        request.json   the caller's body, as the plain surface reads it
-        upstream.txt   the answer's bytes (`upstream.bin` where they are no text)
-        expected.json  the decoder's events, and the failure that ends them, if one does
-        whole.json     optional: the same answer as a body without stream
-        sent.json      optional: the body that goes to the upstream
+tests/golden/<format>/<case>/
+    case.json      `source`, and what differs from a plain host: `vendor`, `host`, `abilities`, `status`, `headers`
+    request.json   the caller's body, as the plain surface reads it
+    upstream.txt   the answer's bytes (`upstream.bin` where they are no text)
+    expected.json  the decoder's events, and the failure that ends them, if one does
+    whole.json     optional: the same answer as a body without stream
+    sent.json      optional: the body that goes to the upstream
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
@@ -82,9 +82,11 @@ class Case:
         """The call that was made."""
         return provider.encode(self.request, self.target, Prepared())
 
-    def decoder(self, provider: Provider) -> StreamDecoder:
-        """A new decoder for the answer."""
-        return provider.decoder(self.sent(provider), self.about.get("status", 200), self.about.get("headers", {}))
+    def decoders(self, provider: Provider) -> Callable[[], StreamDecoder]:
+        """Makes new decoders for the answer."""
+        sent = self.sent(provider)
+        status, headers = self.about.get("status", 200), self.about.get("headers", {})
+        return lambda: provider.decoder(sent, status, headers)
 
     def has(self, file: str) -> bool:
         """Whether an optional file is there."""
@@ -116,7 +118,9 @@ def failure_form(error: GatewayError | None) -> dict[str, Any] | None:
         return None
     names = ("param", "code", "retry_after_s", "detail", "upstream_status", "upstream_code")
     members = {name: getattr(error, name, None) for name in names}
-    told = {name: value for name, value in members.items() if value not in (None, "", error.default_code)}
+    told = {name: value for name, value in members.items() if value not in (None, "")}
+    if told.get("code") == error.default_code:
+        del told["code"]
     return {type(error).__name__: told}
 
 

@@ -35,6 +35,7 @@ def start(
     *,
     max_concurrency: int = 1,
     snap_start: bool = False,
+    remember_trace: Callable[[str | None], None] | None = None,
 ) -> Running:
     environment = RuntimeEnvironment(
         api.address,
@@ -45,7 +46,7 @@ def start(
         memory_mb=512,
     )
     stop, traces = asyncio.Event(), list[str | None]()
-    process = Process(environment, clock, stop, traces.append)
+    process = Process(environment, clock, stop, remember_trace or traces.append)
     return Running(stop, asyncio.ensure_future(process.run(prepare)), traces)
 
 

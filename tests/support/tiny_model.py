@@ -22,13 +22,20 @@ CONTEXT_TOKENS: Final = 8_192
 
 _WIDTH: Final = 64
 _HEADS: Final = 4
-_KEY_HEADS: Final = 2
+_HEAD: Final = _WIDTH // _HEADS
 _INNER: Final = 128
 
 _START: Final = "<|im_start|>"
 _END: Final = "<|im_end|>"
 _CALL_WANTED: Final = "<|call|>"
 _CALL: Final = "<tool_call>"
+
+# The columns of a token's meaning that are built in.
+_SAME, _WISH, _LINE = range(3)
+_BUILT_IN: Final = 3
+# One push leaves a call unsaid, two make it certain.
+_CALL_LIKING: Final = -40.0
+_CALL_PUSH: Final = 20.0
 
 WORDS: Final = (
     *("river", "stone", "green", "hill", "under", "bright", "water", "falls", "slowly", "wheel"),
@@ -41,6 +48,7 @@ TEMPLATE: Final = """\
 {%- if tools -%}
 {{- '<|im_start|>system\\n' -}}
 {%- for tool in tools -%}{{- (tool | tojson) + '\\n' -}}{%- endfor -%}
+{%- if messages and messages[-1].role == 'user' -%}{{- '<|call|>' -}}{%- endif -%}
 {{- '<|im_end|>\\n' -}}
 {%- endif -%}
 {%- for message in messages -%}
@@ -52,10 +60,7 @@ TEMPLATE: Final = """\
 {%- endfor -%}
 {{- '<|im_end|>\\n' -}}
 {%- endfor -%}
-{%- if add_generation_prompt -%}
-{{- '<|im_start|>assistant\\n' -}}
-{%- if tools and messages and messages[-1].role == 'user' -%}{{- '<|call|>' -}}{%- endif -%}
-{%- endif -%}
+{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}
 """
 
 
@@ -77,9 +82,10 @@ def write_tiny_model(path: Path, *, seed: int = 0) -> Path:
     writer.add_block_count(1)
     writer.add_feed_forward_length(_INNER)
     writer.add_head_count(_HEADS)
-    writer.add_head_count_kv(_KEY_HEADS)
+    writer.add_head_count_kv(_HEADS)
     writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_dimension_count(_WIDTH // _HEADS)
+    writer.add_rope_dimension_count(_HEAD)
+    writer.add_rope_freq_base(1e8)  # so slow that the last pair of a head does not see distance
     writer.add_vocab_size(len(tokens))
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("smollm")
@@ -100,22 +106,22 @@ def write_tiny_model(path: Path, *, seed: int = 0) -> Path:
 
 
 def _vocabulary() -> list[_Token]:
-    never, rarely = -40.0, -20.0
+    letters = _byte_letters()
+    never, rarely, to_end, quotation = -24.0, -16.0, -8.0, 0.5
     tokens = [
         _Token(_START, TokenType.CONTROL, never),
-        _Token(_END, TokenType.CONTROL, never),
+        # Less than any word, and more than any byte that a finished JSON text might go on with.
+        _Token(_END, TokenType.CONTROL, to_end),
         _Token(_CALL_WANTED, TokenType.CONTROL, never),
-        _Token(_CALL, TokenType.USER_DEFINED, never),
+        _Token(_CALL, TokenType.USER_DEFINED, _CALL_LIKING),
     ]
     # Every byte, so that any text can be read and any JSON be written; said only where a grammar
     # leaves nothing else, except for the quotation mark, or a string would find no end.
-    for byte, letter in _byte_letters().items():
-        quotation = byte == ord('"')
-        liking = 1.5 if quotation else never if chr(byte).isspace() else rarely
+    for byte, letter in letters.items():
+        liking = quotation if byte == ord('"') else never if chr(byte).isspace() else rarely
         tokens.append(_Token(letter, TokenType.NORMAL, liking))
     tokens.append(_Token("th", TokenType.NORMAL, rarely))  # a tokenizer of this kind needs a merge
-    space = _byte_letters()[ord(" ")]
-    tokens += [_Token(space + word, TokenType.NORMAL, 0.0) for word in WORDS]
+    tokens += [_Token(letters[ord(" ")] + word, TokenType.NORMAL, 0.0) for word in WORDS]
     return tokens
 
 
@@ -128,37 +134,44 @@ def _byte_letters() -> dict[int, str]:
 
 
 def _weights(tokens: list[_Token], random: np.random.Generator) -> dict[str, Matrix]:
-    def drawn(rows: int, columns: int, scale: float = 1.0) -> Matrix:
+    def drawn(rows: int, columns: int, scale: float) -> Matrix:
         return (random.standard_normal((rows, columns)) * scale).astype(np.float32)
 
     texts = [token.text for token in tokens]
-    # Two columns of what a token means are not random and pass the block untouched: one is the
-    # same for all of them, which turns the other end of it into a liking; one is the wish to call.
-    same, wish = 0, 1
-    meaning = drawn(len(tokens), _WIDTH)
-    meaning[:, same] = 1.0
-    meaning[:, wish] = 0.0
-    meaning[texts.index(_CALL_WANTED), wish] = 6.0
-    said = drawn(len(tokens), _WIDTH, 0.3)
-    said[:, same] = [token.liking for token in tokens]
-    said[:, wish] = 0.0
-    said[texts.index(_CALL), wish] = 40.0
-    attended = drawn(_WIDTH, _WIDTH, 0.1)
-    thought = drawn(_WIDTH, _INNER, 0.05)
-    for passed in (same, wish):
-        attended[passed] = thought[passed] = 0.0
+    meaning = drawn(len(tokens), _WIDTH, 1.0)
+    said = drawn(len(tokens), _WIDTH, 0.5)
+    query, key, value, attended = (drawn(_WIDTH, _WIDTH, 0.3) for _ in range(4))
+    thought = drawn(_WIDTH, _INNER, 0.1)
+
+    # Three columns are not random, and the block leaves them as they are.
+    meaning[:, :_BUILT_IN] = 0.0
+    said[:, :_BUILT_IN] = 0.0
+    attended[:_BUILT_IN] = thought[:_BUILT_IN] = 0.0
+    # The same in every token: what `said` has there is a liking.
+    meaning[:, _SAME] = 4.0
+    said[:, _SAME] = [token.liking for token in tokens]
+    # A call is said where both are seen: the wish, anywhere before, and a line that just began.
+    meaning[texts.index(_CALL_WANTED), _WISH] = 6.0
+    meaning[texts.index(_byte_letters()[ord("\n")]), _LINE] = 6.0
+    said[texts.index(_CALL), [_WISH, _LINE]] = _CALL_PUSH
+    # The last head looks for the wish and carries it here, over any distance.
+    head, slowest = _WIDTH - _HEAD, _WIDTH - 2
+    query[head:] = key[head:] = value[head:] = 0.0
+    attended[:, head:] = 0.0
+    query[slowest, _SAME] = key[slowest, _WISH] = 3.0
+    value[head, _WISH] = attended[_WISH, head] = 1.0
+
     ones = np.ones(_WIDTH, np.float32)
-    keys = _WIDTH // _HEADS * _KEY_HEADS
     return {
         "token_embd": meaning,
         "blk.0.attn_norm": ones,
-        "blk.0.attn_q": drawn(_WIDTH, _WIDTH, 0.1),
-        "blk.0.attn_k": drawn(keys, _WIDTH, 0.1),
-        "blk.0.attn_v": drawn(keys, _WIDTH, 0.1),
+        "blk.0.attn_q": query,
+        "blk.0.attn_k": key,
+        "blk.0.attn_v": value,
         "blk.0.attn_output": attended,
         "blk.0.ffn_norm": ones,
-        "blk.0.ffn_gate": drawn(_INNER, _WIDTH, 0.1),
-        "blk.0.ffn_up": drawn(_INNER, _WIDTH, 0.1),
+        "blk.0.ffn_gate": drawn(_INNER, _WIDTH, 0.3),
+        "blk.0.ffn_up": drawn(_INNER, _WIDTH, 0.3),
         "blk.0.ffn_down": thought,
         "output_norm": ones,
         "output": said,

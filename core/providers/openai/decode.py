@@ -267,7 +267,7 @@ class ChatDecoder:
         """The end that the host announced: nothing follows, and what is there must be an answer."""
         answers = [index for index in sorted(self._choices) if self._choices[index].is_ended]
         if len(answers) < self._sent.choices:
-            raise bad_reply(f"{len(answers)} answers where {self._sent.choices} were asked for")
+            raise bad_reply(f"{len(answers)} of {self._sent.choices} answers came")
         for index in answers:
             self._choices[index].end(events)
         self.done = True

@@ -16,7 +16,7 @@ USED = Usage(
     output_tokens=64,
     reasoning_tokens=4,
     service_tier="default",
-    extra={"accepted_prediction_tokens": 2, "note": "text"},
+    extra={"completion_tokens_details": {"accepted_prediction_tokens": 2}},
 )
 
 
@@ -55,7 +55,7 @@ def test_usage_of_several_attempts_is_summed_member_by_member() -> None:
         output_audio_tokens=8,
         service_tier="flex",
         estimated=True,
-        extra={"accepted_prediction_tokens": 3},
+        extra={"completion_tokens_details": {"accepted_prediction_tokens": 3, "text_tokens": 1}},
     )
     rows = [attempt_row(TARGET, "no_content", 1, USED), attempt_row(TARGET, "served", 1, other)]
     assert charged_usage(rows) == Usage(
@@ -71,7 +71,7 @@ def test_usage_of_several_attempts_is_summed_member_by_member() -> None:
         output_audio_tokens=8,
         service_tier="flex",
         estimated=True,
-        extra={"accepted_prediction_tokens": 5},
+        extra={"completion_tokens_details": {"accepted_prediction_tokens": 5, "text_tokens": 1}},
     )
     assert charged_usage(rows[:1]) == USED
 

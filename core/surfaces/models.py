@@ -1,0 +1,105 @@
+"""Models as callers list them: OpenAI's shape, and beside it what a model can do and costs. Hosts are not named."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Final
+
+from core.catalog.model import Abilities, Host, Model
+from core.chat import Json
+from core.money import PICO_PER_MICRO, ContextTier, Prices, Rates
+
+_RATES: Final = tuple(each.name for each in fields(Rates))
+
+Supported = Callable[[Model], Sequence[str]]
+"""Gives the request fields that a model takes in some form."""
+
+
+def model_list(models: Iterable[Model], supported: Supported | None = None) -> dict[str, Json]:
+    """The body of `GET /models`.
+
+    Args:
+        models: Those that may be shown, in the order to show them.
+        supported: The request fields that a model takes; left out where it is not told.
+    """
+    return {"object": "list", "data": [model_object(model, supported) for model in models]}
+
+
+def model_object(model: Model, supported: Supported | None = None) -> dict[str, Json]:
+    """One model. Prices are US dollars per million tokens, at the cheapest host; null while none is known."""
+    abilities = model.abilities
+    made: dict[str, Json] = {
+        "id": model.id,
+        "object": "model",
+        "created": _created(model.released),
+        "owned_by": model.owner,
+        "name": model.name,
+        "description": model.description,
+        "aliases": list(model.aliases),
+        "context_tokens": model.context_tokens,
+        "max_output_tokens": model.max_output_tokens,
+        "modalities": _modalities(abilities),
+        "prices": _cheapest(model.hosts),
+        "abilities": _abilities(abilities),
+        "quality": {
+            task: {"value": score.value, "source": score.source, "date": score.date}
+            for task, score in model.quality.items()
+        },
+    }
+    if supported is not None:
+        made["supported_parameters"] = list(supported(model))
+    if model.deprecated is not None:
+        made["deprecated"] = model.deprecated
+    return made
+
+
+def _created(released: str | None) -> int:
+    """Unix time of the release; 0 where no full date is known, since OpenAI's shape wants a number."""
+    try:
+        return int(datetime.fromisoformat(released or "").replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        return 0
+
+
+def _modalities(abilities: Abilities) -> dict[str, Json]:
+    read = (("image", abilities.vision), ("file", abilities.documents), ("audio", abilities.audio_input))
+    spoken = ["audio"] if abilities.audio_output else []
+    return {"input": ["text", *(name for name, can in read if can)], "output": ["text", *spoken]}
+
+
+def _abilities(abilities: Abilities) -> dict[str, Json]:
+    return {
+        "tools": abilities.tools,
+        "parallel_tools": abilities.parallel_tools,
+        "forced_tools": abilities.tools and abilities.forced_tools,
+        "vision": abilities.vision,
+        "documents": abilities.documents,
+        "audio_input": abilities.audio_input,
+        "audio_output": abilities.audio_output,
+        "json_mode": abilities.json_mode,
+        "structured_output": abilities.structured_output.value,
+        "thinking": abilities.thinking.value,
+        "reasoning_efforts": list(abilities.efforts),
+        "choices": abilities.choices,
+    }
+
+
+def _cheapest(hosts: Iterable[Host]) -> Json:
+    known = [host.prices for host in hosts if host.prices is not None]
+    if not known:
+        return None
+    return _prices(min(known, key=lambda prices: (prices.base.input + prices.base.output, prices.base.output)))
+
+
+def _prices(prices: Prices) -> dict[str, Json]:
+    return {**_rates(prices.base), "tiers": [_tier(tier) for tier in prices.tiers]}
+
+
+def _tier(tier: ContextTier) -> dict[str, Json]:
+    return {"input_tokens": f"{tier.operator} {tier.threshold}", **_rates(tier.rates)}
+
+
+def _rates(rates: Rates) -> dict[str, Json]:
+    """The classes that have a price of their own."""
+    asked = ((name, getattr(rates, name)) for name in _RATES)
+    return {name: pico / PICO_PER_MICRO for name, pico in asked if pico is not None}

@@ -1,0 +1,294 @@
+"""Laws of the OpenAI format over its golden transcripts and over what hypothesis makes up."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from openai.lib.streaming.chat import ChatCompletionStreamState
+
+from core.catalog.model import Format, Quirk
+from core.chat import Choice, Reply
+from core.events import Event, fold
+from core.providers.base import Outgoing, StreamDecoder
+from core.providers.openai import OpenAIFormat
+from tests.support.golden import Case, case_id, cases, event_form, failure_form
+from tests.support.laws import (
+    answered,
+    check_nothing_else_escapes,
+    check_splits_never_show,
+    check_truncation_is_never_silent,
+    check_whole_is_fold,
+    decoded,
+)
+from tests.support.splitting import cut, pieces
+from tests.support.targets import make_target, make_vendor
+
+FORMAT = OpenAIFormat()
+CASES = cases(Format.OPENAI)
+
+each_case = pytest.mark.parametrize("case", CASES, ids=case_id)
+
+
+def decoder(*quirks: Quirk, choices: int = 1, custom_tools: Iterable[str] = ()) -> StreamDecoder:
+    target = make_target(vendor=make_vendor(quirks=frozenset(quirks)))
+    sent = Outgoing(target, "", {}, b"", choices=choices, custom_tools=frozenset(custom_tools))
+    return FORMAT.decoder(sent, 200, {})
+
+
+@each_case
+def test_a_transcript_gives_its_events(case: Case) -> None:
+    outcome = decoded(case.decoders(FORMAT)(), [case.data])
+    expected = case.json("expected.json")
+    assert [event_form(event) for event in outcome.events] == expected["events"]
+    assert failure_form(outcome.error) == expected.get("error")
+
+
+@each_case
+def test_a_transcript_says_where_it_is_from(case: Case) -> None:
+    assert case.about["source"]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.has("whole.json")], ids=case_id)
+def test_a_whole_body_is_the_fold_of_its_stream(case: Case) -> None:
+    new = case.decoders(FORMAT)
+    whole = (case.folder / "whole.json").read_bytes()
+    check_whole_is_fold(answered(new(), [case.data]), answered(new(), [whole]))
+
+
+@each_case
+@given(data=st.data())
+@settings(max_examples=12)
+def test_how_bytes_are_cut_never_shows(case: Case, data: st.DataObject) -> None:
+    check_splits_never_show(case.decoders(FORMAT), case.data, data.draw(pieces(case.data)))
+
+
+@each_case
+def test_truncation_is_never_silent(case: Case) -> None:
+    check_truncation_is_never_silent(case.decoders(FORMAT), case.data)
+
+
+@given(st.lists(st.binary(max_size=60), max_size=5))
+def test_arbitrary_bytes_give_events_or_a_failure(reads: list[bytes]) -> None:
+    check_nothing_else_escapes(decoder, reads)
+
+
+@given(st.sampled_from(CASES), st.integers(0, 10_000), st.binary(max_size=4), st.integers(0, 8))
+def test_damaged_transcripts_give_events_or_a_failure(case: Case, at: int, put: bytes, gone: int) -> None:
+    at %= len(case.data)
+    damaged = case.data[:at] + put + case.data[at + gone :]
+    check_nothing_else_escapes(case.decoders(FORMAT), [damaged])
+
+
+ODD: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 700)
+    | st.floats()
+    | st.sampled_from(["", "a", "stop", "error", "\ud83d"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def odd(**members: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """An object whose members are missing, as they should be, or anything else."""
+    return st.fixed_dictionaries({}, optional={name: member | ODD for name, member in members.items()})
+
+
+FUNCTION = odd(name=st.just("f"), arguments=st.sampled_from(["", "{}", '{"input":"x"}']), input=st.just("x"))
+CALL = odd(index=st.integers(0, 2), id=st.sampled_from(["", "null", "a", "b"]), function=FUNCTION, custom=FUNCTION)
+BLOCK = odd(type=st.sampled_from(["text", "thinking"]), text=st.just("t"), thinking=st.just([{"text": "h"}]))
+DETAIL = odd(type=st.just("reasoning.text"), index=st.integers(0, 1), text=st.just("t"), summary=st.just("s"))
+COUNTS = odd(cached_tokens=st.integers(0, 9), reasoning_tokens=st.integers(0, 9))
+USAGE = odd(
+    prompt_tokens=st.integers(0, 9),
+    completion_tokens=st.integers(0, 9),
+    total_tokens=st.integers(0, 27),
+    prompt_tokens_details=COUNTS,
+    completion_tokens_details=COUNTS,
+    prompt_cache_hit_tokens=st.integers(0, 9),
+)
+DELTA = odd(
+    content=st.sampled_from(["", "<think>", "</think>", "text"]) | st.lists(BLOCK, max_size=2),
+    reasoning=st.just("h"),
+    reasoning_content=st.just("h"),
+    reasoning_details=st.lists(DETAIL, max_size=2),
+    refusal=st.just("no"),
+    annotations=st.just([{}]),
+    audio=st.just({"data": "AA"}),
+    tool_calls=st.lists(CALL, max_size=2),
+    function_call=FUNCTION,
+)
+CHOICE = odd(
+    index=st.integers(0, 1),
+    delta=DELTA,
+    message=DELTA,
+    finish_reason=st.sampled_from(["stop", "length", "error"]),
+    logprobs=st.just({"content": [{}]}),
+    usage=USAGE,
+    error=st.just({"code": 429}),
+)
+CHUNK = odd(
+    choices=st.lists(CHOICE | ODD, max_size=2),
+    usage=USAGE,
+    error=st.just({"message": "m"}),
+    x_groq=odd(usage=USAGE, error=st.just("e")),
+    service_tier=st.just("flex"),
+)
+
+
+@given(st.lists(CHUNK | ODD, max_size=5), st.booleans(), st.booleans())
+@settings(max_examples=300)
+def test_malformed_chunks_give_events_or_a_failure(chunks: list[Any], done: bool, quirky: bool) -> None:
+    quirks = (Quirk.THINK_TAGS,) if quirky else ()
+    text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n" * done
+    check_nothing_else_escapes(lambda: decoder(*quirks, custom_tools=["f"] * quirky), [text.encode()])
+
+
+@given(CHUNK)
+@settings(max_examples=200)
+def test_malformed_whole_bodies_give_events_or_a_failure(body: Any) -> None:
+    check_nothing_else_escapes(decoder, [json.dumps(body).encode()])
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+ARGUMENTS = st.dictionaries(TEXT, TEXT | st.integers(0, 9), min_size=1, max_size=2).map(json.dumps)
+CALLS = st.lists(st.tuples(st.sampled_from(["f", "g"]), ARGUMENTS), max_size=3)
+
+
+@given(text=st.none() | TEXT, reasoning=st.none() | TEXT, calls=CALLS, tags=st.booleans(), data=st.data())
+def test_any_answer_is_the_same_whole_and_streamed(
+    text: str | None, reasoning: str | None, calls: list[tuple[str, str]], tags: bool, data: st.DataObject
+) -> None:
+    if tags and reasoning:
+        text, reasoning = f"<think>{reasoning}</think>{text or '.'}", None
+    message = {
+        "content": text,
+        "reasoning": reasoning,
+        "tool_calls": [
+            {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for number, (name, arguments) in enumerate(calls)
+        ],
+    }
+    reason = "tool_calls" if calls else "stop"
+    whole = {"choices": [{"index": 0, "message": message, "finish_reason": reason}]}
+    deltas: list[dict[str, Any]] = []
+    deltas += [{"reasoning": piece} for piece in data.draw(cuts(reasoning))]
+    deltas += [{"content": piece} for piece in data.draw(cuts(text))]
+    for number, (name, arguments) in enumerate(calls):
+        first, *others = data.draw(cuts(arguments))
+        deltas.append(fragment(number, first, id=f"call_{number}", name=name))
+        deltas += [fragment(number, piece) for piece in others]
+    chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+    stream = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    quirks = (Quirk.THINK_TAGS,) if tags else ()
+    check_whole_is_fold(
+        answered(decoder(*quirks), [stream.encode()]), answered(decoder(*quirks), [json.dumps(whole).encode()])
+    )
+
+
+def cuts(text: str | None) -> st.SearchStrategy[list[str]]:
+    """A text in pieces; none for none."""
+    if text is None:
+        return st.just([])
+    data = text.encode("utf-32-le")
+    at = st.lists(st.integers(0, len(text)), max_size=4).map(lambda places: [4 * place for place in places])
+    return at.map(lambda places: [piece.decode("utf-32-le") for piece in cut(data, places)])
+
+
+def fragment(index: int, arguments: str, *, id: str | None = None, name: str | None = None) -> dict[str, Any]:
+    function = {"arguments": arguments} if name is None else {"name": name, "arguments": arguments}
+    call = {"index": index, "function": function} if id is None else {"index": index, "id": id, "function": function}
+    return {"tool_calls": [call]}
+
+
+# The SDK as an independent reader of the transcripts that are plain OpenAI.
+
+
+def read_by_sdk(case: Case) -> openai.types.chat.ChatCompletion:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=case.data)
+
+    state = ChatCompletionStreamState()
+    with httpx2.Client(transport=httpx2.MockTransport(answer)) as http:
+        client = openai.OpenAI(api_key="k", base_url="http://127.0.0.1:9", max_retries=0, http_client=http)
+        for chunk in client.chat.completions.create(model="m", messages=[], stream=True):
+            state.handle_chunk(chunk)
+    return state.current_completion_snapshot  # type: ignore[return-value]  # the SDK's own type is generic
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "reads" in case.about], ids=case_id)
+def test_the_sdk_reads_the_same(case: Case) -> None:
+    reply = fold(as_sent(case))
+    theirs = read_by_sdk(case)
+    assert [sdk_form(choice) for choice in theirs.choices] == [our_form(choice) for choice in reply.choices]
+    assert theirs.system_fingerprint == reply.notes.get("system_fingerprint")
+    if theirs.usage is not None:
+        assert sdk_usage(theirs.usage) == our_usage(reply)
+
+
+def as_sent(case: Case) -> tuple[Event, ...]:
+    outcome = decoded(case.decoders(FORMAT)(), [case.data])
+    assert outcome.error is None
+    return outcome.events
+
+
+def sdk_form(choice: Any) -> dict[str, Any]:
+    message = choice.message
+    logprobs = choice.logprobs.to_dict() if choice.logprobs else {}
+    return {
+        "index": choice.index,
+        "finish": choice.finish_reason,
+        "text": message.content or None,
+        "refusal": message.refusal or None,
+        "calls": [(call.id, call.function.name, call.function.arguments) for call in message.tool_calls or ()],
+        "audio": message.audio and message.audio.to_dict(),
+        "annotations": [note.to_dict() for note in message.annotations or ()],
+        "logprobs": {name: entries for name, entries in logprobs.items() if entries},
+    }
+
+
+def our_form(choice: Choice) -> dict[str, Any]:
+    return {
+        "index": choice.index,
+        "finish": choice.finish and choice.finish.value,
+        "text": choice.text,
+        "refusal": choice.refusal,
+        "calls": [(call.id, call.name, call.arguments) for call in choice.tool_calls],
+        "audio": choice.audio,
+        "annotations": list(choice.annotations),
+        "logprobs": dict(choice.logprobs or {}),
+    }
+
+
+def sdk_usage(usage: Any) -> tuple[Any, ...]:
+    read, made = usage.prompt_tokens_details, usage.completion_tokens_details
+    return (
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.total_tokens,
+        read.cached_tokens if read else 0,
+        read.cache_write_tokens or 0 if read else 0,
+        made.reasoning_tokens if made else None,
+        made.audio_tokens if made else 0,
+    )
+
+
+def our_usage(reply: Reply) -> tuple[Any, ...]:
+    usage = reply.usage
+    assert usage is not None
+    return (
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.total_tokens,
+        usage.cached_tokens,
+        usage.cache_write_tokens,
+        usage.reasoning_tokens,
+        usage.output_audio_tokens,
+    )

@@ -1,0 +1,223 @@
+"""One upstream call: what is asked, in which order, and how each way of failing ends."""
+
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import httpx
+import pytest
+
+from core.catalog.model import Format, Target, Vendor
+from core.chat import ChatRequest, FinishReason
+from core.errors import (
+    AccountFailure,
+    GatewayError,
+    Interrupted,
+    UpstreamFailure,
+    UpstreamUnavailable,
+)
+from core.events import Event, Finished, TextDelta
+from core.providers.base import Credential, Media, Outgoing, Prepared, RemoteMedia
+from core.upstream.call import Caller
+from core.upstream.client import LARGEST_ERROR_BODY, UpstreamClient, body_of
+from tests.support.clock import ManualClock
+from tests.support.targets import make_target
+
+REQUEST = ChatRequest(model="lab/small", messages=(), written={})
+
+
+class WordDecoder:
+    """Every read is a word; `.` ends the answer."""
+
+    def __init__(self) -> None:
+        self.done = False
+
+    def feed(self, data: bytes) -> tuple[Event, ...]:
+        if data == b".":
+            self.done = True
+            return (Finished(0, FinishReason.STOP),)
+        return (TextDelta(0, data.decode()),)
+
+    def close(self) -> tuple[Event, ...]:
+        if not self.done:
+            raise Interrupted("cut")
+        return ()
+
+
+@dataclass
+class WordFormat:
+    """A wire format small enough to see through."""
+
+    steps: list[str] = field(default_factory=list)
+
+    def needs(self, request: ChatRequest, target: Target) -> tuple[RemoteMedia, ...]:
+        self.steps.append("needs")
+        return (RemoteMedia("https://example.org/a.png"),)
+
+    def encode(self, request: ChatRequest, target: Target, prepared: Prepared) -> Outgoing:
+        self.steps.append(f"encode {prepared.media['https://example.org/a.png'].mime_type}")
+        return Outgoing(target, "http://127.0.0.1:9/chat", {"x": "1"}, b"body")
+
+    def sign(self, outgoing: Outgoing, credential: Credential, now: datetime) -> Outgoing:
+        self.steps.append(f"sign {credential.key} {now.year}")
+        return replace(outgoing, headers={**outgoing.headers, "authorization": "signed"})
+
+    def decoder(self, sent: Outgoing, status: int, headers: Mapping[str, str]) -> WordDecoder:
+        self.steps.append(f"decode {status} {headers['content-type']}")
+        return WordDecoder()
+
+    def decode_error(
+        self, target: Target, status: int, headers: Mapping[str, str], body: bytes, now: datetime
+    ) -> GatewayError:
+        return UpstreamFailure("failed", upstream_status=status, detail=body.decode())
+
+
+class Chunks(httpx.AsyncByteStream):
+    """A body that arrives in pieces and may break off."""
+
+    def __init__(self, *pieces: bytes | Exception) -> None:
+        self.pieces = pieces
+        self.closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self.pieces:
+            if isinstance(piece, Exception):
+                raise piece
+            yield piece
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+class Transport(httpx.AsyncBaseTransport):
+    """Gives one response, or one fault."""
+
+    def __init__(self, status: int, body: Chunks, fault: Exception | None = None) -> None:
+        self.status = status
+        self.body = body
+        self.fault = fault
+        self.requests: list[httpx.Request] = []
+        self.closed = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        if self.fault is not None:
+            raise self.fault
+        return httpx.Response(self.status, headers={"Content-Type": "text/words"}, stream=self.body)
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+async def credentials(vendor: Vendor) -> Credential:
+    return Credential(key=f"key of {vendor.name}")
+
+
+async def fetch(remote: RemoteMedia) -> Media:
+    return Media(b"", "image/png")
+
+
+def make_caller(transport: Transport, words: WordFormat | None = None) -> Caller:
+    def provider(format: Format) -> WordFormat:
+        return words or WordFormat()
+
+    return Caller(provider, UpstreamClient(transport), credentials, fetch, ManualClock())
+
+
+async def call(transport: Transport, words: WordFormat | None = None) -> list[Event]:
+    calling = make_caller(transport, words).call(REQUEST, {}, lambda choice, index: "id", make_target())
+    return [event async for batch in calling for event in batch]
+
+
+async def test_a_call_goes_from_needs_to_the_last_event() -> None:
+    transport, words = Transport(200, Chunks(b"Hello", b" you", b".")), WordFormat()
+    assert await call(transport, words) == [
+        TextDelta(0, "Hello"),
+        TextDelta(0, " you"),
+        Finished(0, FinishReason.STOP),
+    ]
+    assert words.steps == ["needs", "encode image/png", "sign key of lab 2026", "decode 200 text/words"]
+    request = transport.requests[0]
+    assert (request.method, request.headers["authorization"], request.content) == ("POST", "signed", b"body")
+    assert transport.body.closed
+
+
+async def test_nothing_is_read_after_the_terminal_event() -> None:
+    transport = Transport(200, Chunks(b"Hi", b".", AssertionError("read on")))
+    assert len(await call(transport)) == 2
+
+
+async def test_an_end_without_a_terminal_event_is_interrupted() -> None:
+    transport = Transport(200, Chunks(b"Hi"))
+    with pytest.raises(Interrupted):
+        await call(transport)
+    assert transport.body.closed
+
+
+async def test_another_status_is_the_formats_to_explain_from_a_bounded_body() -> None:
+    transport = Transport(503, Chunks(b"x" * LARGEST_ERROR_BODY, b"y", AssertionError("read on")))
+    with pytest.raises(UpstreamFailure) as failure:
+        await call(transport)
+    assert failure.value.upstream_status == 503
+    assert len(failure.value.detail) == LARGEST_ERROR_BODY
+    assert transport.body.closed
+
+
+async def test_a_short_error_body_is_read_whole() -> None:
+    with pytest.raises(UpstreamFailure) as failure:
+        await call(Transport(302, Chunks(b"moved")))
+    assert (failure.value.upstream_status, failure.value.detail) == (302, "moved")
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (httpx.ConnectError("refused"), UpstreamUnavailable),
+        (httpx.ConnectTimeout("slow"), UpstreamUnavailable),
+        (httpx.PoolTimeout("full"), UpstreamUnavailable),
+        (ssl.SSLError("certificate"), UpstreamUnavailable),
+        (OSError("no route"), UpstreamUnavailable),
+        (httpx.UnsupportedProtocol("gopher"), UpstreamUnavailable),
+    ],
+)
+async def test_a_host_that_cannot_be_reached_is_unavailable(fault: Exception, expected: type[UpstreamFailure]) -> None:
+    with pytest.raises(expected) as failure:
+        await call(Transport(200, Chunks(), fault))
+    assert type(fault).__name__ in failure.value.detail
+
+
+@pytest.mark.parametrize("fault", [httpx.ReadError("reset"), httpx.RemoteProtocolError("cut")])
+async def test_a_connection_that_breaks_in_the_body_is_interrupted(fault: Exception) -> None:
+    with pytest.raises(Interrupted):
+        await call(Transport(200, Chunks(b"Hi", fault)))
+
+
+async def test_a_fault_that_is_not_the_transports_stays_what_it_is() -> None:
+    with pytest.raises(KeyError):
+        await call(Transport(200, Chunks(b"Hi", KeyError("bug"))))
+
+
+async def test_without_a_credential_nothing_is_sent() -> None:
+    async def none(vendor: Vendor) -> Credential:
+        raise AccountFailure("no key")
+
+    transport = Transport(200, Chunks())
+    caller = replace(make_caller(transport), credentials=none)
+    with pytest.raises(AccountFailure):
+        await anext(caller.call(REQUEST, {}, lambda choice, index: "id", make_target()))
+    assert transport.requests == []
+
+
+async def test_closing_the_client_closes_the_transport() -> None:
+    transport = Transport(200, Chunks())
+    await UpstreamClient(transport).close()
+    assert transport.closed
+
+
+def test_a_blocking_body_is_a_mistake_of_ours() -> None:
+    class Blocking(httpx.SyncByteStream):
+        pass
+
+    with pytest.raises(TypeError):
+        body_of(httpx.Response(200, stream=Blocking()))
