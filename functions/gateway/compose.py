@@ -26,6 +26,14 @@ from functions.gateway.identity import new_request_id
 from functions.gateway.logs import Logs
 from functions.settings import Settings
 
+AWS_CREDENTIAL_VARIABLES = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_PROFILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+)
+
 
 class Gateway:
     """The application and the means to start and stop it.
@@ -36,6 +44,7 @@ class Gateway:
         transport: Makes the HTTP transport; the light one when left out.
         clock: Time.
         own_catalog: More catalog files, each a name and its TOML.
+        wrap_store: Puts something between the gateway and its store.
     """
 
     def __init__(
@@ -45,12 +54,14 @@ class Gateway:
         transport: Callable[[], httpx.AsyncBaseTransport] = httpx.AsyncHTTPTransport,
         clock: Clock | None = None,
         own_catalog: tuple[tuple[str, str], ...] = (),
+        wrap_store: Callable[[Store], Store] | None = None,
     ) -> None:
         self._settings = settings
         self._variables = variables
         self._transport = transport
         self._clock = clock or SystemClock()
         self._own_catalog = own_catalog
+        self._wrap_store = wrap_store or (lambda store: store)
         self._service: Service | None = None
         self._client: UpstreamClient | None = None
         self.app = create_app(lambda: self.service, Logs(settings.log_level), self._clock, self.connect, self.close)
@@ -66,9 +77,11 @@ class Gateway:
         """Open the store and the HTTP client, read credentials. A second call does nothing."""
         if self._service is not None:
             return
-        secrets = Secrets(self._variables, self._clock, _secret_reader(self._settings), _aws_credentials)
+        secrets = Secrets(
+            self._variables, self._clock, _secret_reader(self._settings), _aws_credentials(self._variables)
+        )
         await secrets.load()
-        store = open_store(self._settings)
+        store = self._wrap_store(open_store(self._settings))
         transport = self._transport()
         self._client = UpstreamClient(transport)
         background = Background()
@@ -142,8 +155,18 @@ def _secret_reader(settings: Settings) -> Callable[[], str] | None:
     return read
 
 
-def _aws_credentials() -> Any:
-    import boto3
+def _aws_credentials(variables: Mapping[str, str]) -> Callable[[], Any] | None:
+    """A reader of the process's AWS credentials, where the environment says that it has some.
 
-    credentials = boto3.Session().get_credentials()
-    return None if credentials is None else credentials.get_frozen_credentials()
+    Only then: boto3 would otherwise ask the instance metadata service, and wait for it where there is none.
+    """
+    if not any(variables.get(name) for name in AWS_CREDENTIAL_VARIABLES):
+        return None
+
+    def read() -> Any:
+        import boto3
+
+        credentials = boto3.Session().get_credentials()
+        return None if credentials is None else credentials.get_frozen_credentials()
+
+    return read

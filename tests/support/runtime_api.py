@@ -168,6 +168,7 @@ class RuntimeApiEmulator:
 
     async def _next(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         self.polls_seen += 1
+        self._pulse.beat()
         if self.next_faults:
             fault = self.next_faults.popleft()
             if fault == "nonsense":

@@ -34,8 +34,8 @@ _CALL: Final = "<tool_call>"
 _SAME, _WISH, _LINE = range(3)
 _BUILT_IN: Final = 3
 # One push leaves a call unsaid, two make it certain.
-_CALL_LIKING: Final = -40.0
-_CALL_PUSH: Final = 20.0
+_CALL_LIKING: Final = -60.0
+_CALL_PUSH: Final = 30.0
 
 WORDS: Final = (
     *("river", "stone", "green", "hill", "under", "bright", "water", "falls", "slowly", "wheel"),
@@ -107,7 +107,7 @@ def write_tiny_model(path: Path, *, seed: int = 0) -> Path:
 
 def _vocabulary() -> list[_Token]:
     letters = _byte_letters()
-    never, rarely, to_end, quotation = -24.0, -16.0, -8.0, 0.5
+    never, rarely, to_end, quotation = -24.0, -16.0, -6.0, 0.5
     tokens = [
         _Token(_START, TokenType.CONTROL, never),
         # Less than any word, and more than any byte that a finished JSON text might go on with.

@@ -13,11 +13,9 @@ control over time: scripts halt at named barriers, nothing sleeps.
 
 import asyncio
 import socket
-import struct
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from http import HTTPStatus
 from threading import Thread
 from types import TracebackType
 from typing import Self
@@ -40,6 +38,7 @@ from tests.support.script import (
     Wait,
     reply,
 )
+from tests.support.upstream_wire import encode_head, end, framed, read_request
 
 
 @contextmanager
@@ -78,6 +77,8 @@ class ScriptedUpstream:
     """
 
     def __init__(self, *scripts: Script, api_key: str | None = None, checks: bool = True) -> None:
+        if not scripts:
+            raise ValueError("an upstream needs a script")
         self._scripts = scripts
         self._api_key = api_key
         self._checks = checks
@@ -102,7 +103,7 @@ class ScriptedUpstream:
         self._server = await loop.create_server(
             lambda: _Connection(asyncio.StreamReader(), self._serve), "127.0.0.1", 0
         )
-        self.url = "http://127.0.0.1:{}".format(self._server.sockets[0].getsockname()[1])
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self
 
     async def __aexit__(
@@ -149,7 +150,7 @@ class ScriptedUpstream:
         self.connections += 1
         try:
             reusable = True
-            while reusable and (request := await _read(reader, connection.gone)):
+            while reusable and (request := await read_request(reader, connection.gone)):
                 self.received.append(request)
                 self._arrivals[len(self.received) - 1].set()
                 reusable = await self._answer(request, writer)
@@ -190,19 +191,19 @@ class ScriptedUpstream:
             match step:
                 case Head():
                     head = step
-                    writer.write(_head(head, script))
+                    writer.write(encode_head(head, script))
                 case Send(data):
-                    writer.write(_framed(data, head))
+                    writer.write(framed(data, head))
                 case Trickle(data):
                     for byte in data:
-                        writer.write(_framed(bytes([byte]), head))
+                        writer.write(framed(bytes([byte]), head))
                         await asyncio.sleep(0)  # lets a client on the same loop read this byte
                 case Raw(data):
                     writer.write(data)
                 case Wait() | Never():
                     await self._halt(step)
                 case Close() | Reset():
-                    _end(writer, reset=isinstance(step, Reset))
+                    end(writer, reset=isinstance(step, Reset))
                     return False
             await writer.drain()
         if head.framing == "chunked":
@@ -218,49 +219,3 @@ class ScriptedUpstream:
                 await event.wait()
             case _:
                 await asyncio.Event().wait()
-
-
-def _head(head: Head, script: Sequence[Step]) -> bytes:
-    known = {status.value: status.phrase for status in HTTPStatus}
-    lines = [f"HTTP/1.1 {head.status} {known.get(head.status, 'Unknown')}"]
-    lines += [f"{name}: {value}" for name, value in head.headers.items()]
-    if head.framing == "chunked":
-        lines.append("transfer-encoding: chunked")
-    elif head.framing == "length":
-        sent = sum(len(step.data) for step in script if isinstance(step, Send | Trickle))
-        lines.append(f"content-length: {sent if head.length is None else head.length}")
-    else:
-        lines.append("connection: close")
-    return "\r\n".join([*lines, "", ""]).encode()
-
-
-def _framed(data: bytes, head: Head) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data) if head.framing == "chunked" else data
-
-
-def _end(writer: asyncio.StreamWriter, *, reset: bool) -> None:
-    if reset:
-        linger = struct.pack("ii", 1, 0)  # makes the kernel send RST
-        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-        writer.transport.abort()
-    else:
-        writer.close()
-
-
-async def _read(reader: asyncio.StreamReader, gone: Signal) -> Received | None:
-    """The next request of a connection; None when the peer has left instead."""
-    try:
-        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        method, path, _ = first.split(" ")
-        pairs = [line.partition(":") for line in lines if line]
-        headers = {name.lower(): value.strip() for name, _, value in pairs}
-        if headers.get("transfer-encoding") == "chunked":
-            body = b""
-            while size := int(await reader.readline(), 16):
-                body += (await reader.readexactly(size + 2))[:-2]
-            await reader.readline()
-        else:
-            body = await reader.readexactly(int(headers.get("content-length", "0")))
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return None
-    return Received(method, path, headers, body, gone)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 
 from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
@@ -36,7 +37,7 @@ async def test_invocations_run_side_by_side_and_are_not_mixed_up(deadline: float
     async def answer(request: Request) -> StreamingResponse:
         number = (await request.json())["n"]
 
-        async def chunks():  # type: ignore[no-untyped-def]  # an async generator's type says nothing here
+        async def chunks() -> AsyncIterator[bytes]:
             for turn in range(3):
                 await together.wait()  # nobody goes on before all are here
                 yield b"%d-%d;" % (number, turn)

@@ -146,14 +146,13 @@ async def test_a_timeout_of_the_function_ends_the_work_and_not_the_process(
     api: RuntimeApiEmulator, clock: ManualClock, deadline: float, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Lambda gave the invocation up while it streamed: 410, the app is told, the next one is asked for."""
-    at_work, told = asyncio.Event(), asyncio.Event()
+    told = asyncio.Event()
 
     @for_requests
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         await begin(send)
         await part(send, b"1")
-        at_work.set()
         assert await receive() == {"type": "http.disconnect"}
         told.set()
         with pytest.raises(OSError, match="the response"):
@@ -162,7 +161,7 @@ async def test_a_timeout_of_the_function_ends_the_work_and_not_the_process(
     gateway = SmallGateway(app)
     async with serving(api, gateway, clock):
         call = api.invoke(rest_event(), deadline=deadline)
-        await at_work.wait()
+        await call.has_chunks(1)
         call.time_out()
         await told.wait()
         await api.polled(2)
@@ -246,25 +245,30 @@ async def test_work_after_the_response_has_five_seconds(
 async def test_a_runtime_api_that_is_stuck_is_given_up_before_the_deadline(
     api: RuntimeApiEmulator, clock: ManualClock, deadline: float, stuck: str
 ) -> None:
-    sending = asyncio.Event()
+    given_up = asyncio.Event()
 
     @for_requests
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await begin(send, ("content-type", "text/event-stream"))
         await part(send, b"data: 1\n\n")
-        sending.set()
         if stuck == "never read":
             await part(send, b"x" * 50_000_000)
         await end(send)
 
-    async with serving(api, SmallGateway(app), clock):
+    async def afterwards() -> None:
+        call.end("lost")  # Lambda sees that the connection is gone
+        given_up.set()
+
+    async with serving(api, SmallGateway(app, afterwards=afterwards), clock):
         call = api.invoke(rest_event(), deadline=deadline)
         if stuck == "never read":
             call.stall_after = 1
         else:
             call.acknowledge.clear()
-        await sending.wait()
+        await call.has_chunks(1)
         await settle()
-        await clock.advance(59.6)
-        call.end("lost")  # Lambda's own timeout
+        await clock.advance(57.9)
+        assert not given_up.is_set()
+        await clock.advance(1.6)
+        await given_up.wait()
         await api.polled(2)

@@ -1,8 +1,7 @@
 """The start of an environment, with and without a snapshot, when it works and when it does not."""
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 from fastapi import FastAPI
@@ -35,10 +34,8 @@ def gives_up() -> Gateway:
 
 
 def failing_lifespan() -> SmallGateway:
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    def lifespan(app: FastAPI) -> AbstractAsyncContextManager[None]:
         raise ValueError("no catalog")
-        yield
 
     return SmallGateway(FastAPI(lifespan=lifespan))
 

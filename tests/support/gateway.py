@@ -1,0 +1,108 @@
+"""The whole gateway on a free loopback port: real sockets, real store, an upstream of the test's choice."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import uvicorn
+from httpx_aiohttp import AiohttpTransport
+
+from core.ports import Clock, Store
+from functions.gateway.compose import Gateway
+from functions.local.keys import create_key
+from functions.settings import read_settings
+
+CATALOG = """
+[vendors.lab]
+format = "openai"
+base_url = "{upstream}/v1"
+auth = "none"
+
+[[models]]
+id = "lab/small"
+aliases = ["small-alias"]
+context_tokens = 8192
+max_output_tokens = 2048
+abilities = {{ tools = true, parallel_tools = true, vision = true, json_mode = true, choices = 4, structured_output = "verified" }}
+
+[[models.hosts]]
+vendor = "lab"
+upstream_model = "small-upstream"
+prices = {{ input = 3, output = 15 }}
+
+[[models]]
+id = "lab/unpriced"
+context_tokens = 8192
+max_output_tokens = 2048
+
+[[models.hosts]]
+vendor = "lab"
+upstream_model = "unpriced-upstream"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A gateway that serves. `token` is a live key of the organisation `default`."""
+
+    url: str
+    token: str
+    gateway: Gateway
+
+    @property
+    def store(self) -> Store:
+        return self.gateway.service.parts.store
+
+    def client(self, **headers: str) -> httpx.AsyncClient:
+        """An HTTP client with the key."""
+        return httpx.AsyncClient(
+            base_url=self.url, headers={"authorization": f"Bearer {self.token}", **headers}, timeout=30
+        )
+
+
+@asynccontextmanager
+async def running_gateway(
+    folder: Path,
+    upstream_url: str,
+    *,
+    clock: Clock | None = None,
+    variables: dict[str, str] | None = None,
+    catalog: str = CATALOG,
+    replace_store: Callable[[Store], Store] | None = None,
+) -> AsyncIterator[Running]:
+    """Serve a gateway until the context ends.
+
+    Args:
+        folder: Where its database goes.
+        upstream_url: The address of the only vendor's server, without `/v1`.
+        clock: The gateway's time; the machine's unless given.
+        variables: More of its environment.
+        catalog: Its own catalog file; `{upstream}` stands for the address.
+        replace_store: Wraps the store, for faults.
+    """
+    environment = {"HEADRACE_SQLITE_PATH": str(folder / "headrace.db"), **(variables or {})}
+    gateway = Gateway(
+        read_settings(environment),
+        environment,
+        transport=AiohttpTransport,
+        clock=clock,
+        own_catalog=(("test.toml", catalog.format(upstream=upstream_url)),),
+        wrap_store=replace_store,
+    )
+    server = uvicorn.Server(uvicorn.Config(gateway.app, port=0, log_level="error", lifespan="on"))
+    serving = asyncio.ensure_future(server.serve())
+    while not server.started and not serving.done():
+        await asyncio.sleep(0)
+    try:
+        if serving.done():
+            serving.result()
+            raise RuntimeError("the gateway did not start")
+        port = server.servers[0].sockets[0].getsockname()[1]
+        token, _ = await create_key(gateway.service.parts.store, "default", "tests")
+        yield Running(f"http://127.0.0.1:{port}", token, gateway)
+    finally:
+        server.should_exit = True
+        await serving
