@@ -121,7 +121,7 @@ def cleaned(message: str, target: Target) -> str:
 def _names(vendor: str) -> re.Pattern[str]:
     listed = [re.escape(name) for name in sorted({vendor, *_PROVIDERS}, key=len, reverse=True)]
     # An English word is a name only where it is written like one.
-    either = "|".join(["(?-i:Together)", *(name for name in listed if name != "together")])
+    either = "|".join([*(name for name in listed if name != "together"), "(?-i:Together)"])
     # A name inside a longer one with hyphens is a model's (`mistral-large`).
     one = rf"(?<![\w/-])(?:{either})(?![\w/-])"
     return re.compile(rf"{one}(?: {one})*", re.IGNORECASE)

@@ -99,16 +99,14 @@ def _response_format(value: Json, request: ChatRequest, target: Target) -> Rule 
 
 
 def _extended_thinking(value: Json, request: ChatRequest, target: Target) -> Rule | None:
-    match target.model.abilities.thinking:
-        case Thinking.NONE:
-            return _NO_THINKING if value else SILENT
-        case Thinking.ALWAYS:
-            return None if value else SILENT
-        case Thinking.OPTIONAL:
-            if wish(request, target).yielded and value:
-                return _YIELDED
-            has_switch = target.host.thinking_switch is not ThinkingSwitch.NONE
-            return None if has_switch else _NO_SWITCH
+    thinking = target.model.abilities.thinking
+    if thinking is Thinking.NONE:
+        return _NO_THINKING if value else SILENT
+    if thinking is Thinking.ALWAYS:
+        return None if value else SILENT
+    if wish(request, target).yielded and value:
+        return _YIELDED
+    return _NO_SWITCH if target.host.thinking_switch is ThinkingSwitch.NONE else None
 
 
 def _reasoning_effort(value: Json, request: ChatRequest, target: Target) -> Rule | None:

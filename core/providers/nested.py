@@ -34,7 +34,7 @@ def nested_fields(request: ChatRequest) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for message in request.messages:
         # A plain text turn has nothing nested; that is most of a long history.
-        if message.content.__class__ is tuple or len(message.written) > 2:
+        if message.content.__class__ is not str or len(message.written) > 2:
             _of_message(message, found)
     _of_tools(request, found)
     _of_response_format(request, found)
@@ -109,8 +109,7 @@ def _of_response_format(request: ChatRequest, found: dict[str, Json]) -> None:
     if wanted is None or wanted.type != "json_schema":
         return
     found["response_format.json_schema"] = True
-    if wanted.name is not None:
-        found["response_format.json_schema.name"] = wanted.name
+    found["response_format.json_schema.name"] = wanted.name
     if wanted.description is not None:
         found["response_format.json_schema.description"] = wanted.description
     if wanted.strict is not None:

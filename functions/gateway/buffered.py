@@ -1,6 +1,7 @@
 """The gateway behind a buffered integration and under `sam local invoke`: Mangum under Lambda's own runtime.
 
-Nothing is streamed here, and nothing happens before the first event.
+Nothing is streamed here: the caller waits for what is put off until after the response, too. Nothing happens before
+the first event.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from mangum import Mangum
 from mangum.types import ASGI, LambdaContext, LambdaEvent, Receive, Scope, Send
 
 from functions.gateway.streaming.contract import DEADLINE, Gateway, Prepare
+from functions.gateway.streaming.serve import AFTER_RESPONSE_S, ASLEEP_S
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +37,8 @@ class BufferedHandler:
         try:
             return mangum(event, context)
         finally:
-            loop.run_until_complete(_after_response(gateway))
+            left_s = context.get_remaining_time_in_millis() / 1000
+            loop.run_until_complete(_after_response(gateway, min(AFTER_RESPONSE_S, left_s - ASLEEP_S)))
 
     def close(self) -> None:
         """Close the gateway, if an event ever came. Lambda ends environments without a word, so only tests call it."""
@@ -50,7 +53,11 @@ class BufferedHandler:
             loop = asyncio.new_event_loop()
             # Mangum runs the app on the loop that is current, and clients live on the loop that made them.
             asyncio.set_event_loop(loop)
-            loop.run_until_complete(gateway.connect())
+            try:
+                loop.run_until_complete(gateway.connect())
+            except BaseException:
+                loop.close()
+                raise
             self._gateway, self._loop = gateway, loop
             self._mangum = Mangum(_with_deadline(gateway.app), lifespan="off")
         return self._gateway, self._mangum, self._loop
@@ -64,9 +71,12 @@ def _with_deadline(app: ASGI) -> ASGI:
     return dated
 
 
-async def _after_response(gateway: Gateway) -> None:
+async def _after_response(gateway: Gateway, budget_s: float) -> None:
     try:
-        await gateway.after_response()
+        async with asyncio.timeout(budget_s):
+            await gateway.after_response()
+    except TimeoutError:
+        log.error("the work after the response took too long and was stopped")
     except Exception:
         log.exception("the work after the response failed")
 

@@ -93,9 +93,8 @@ class LlamaServer:
         """The process id of the server."""
         return self._process.pid
 
-    @property
     def is_running(self) -> bool:
-        """Whether the process is there; one that crashed is not."""
+        """Whether the process is there still; one that crashed is not."""
         return self._process.poll() is None
 
     def stop(self, grace_seconds: float = 5.0) -> None:

@@ -83,8 +83,11 @@ async def test_closing_finishes_what_is_under_way(backend: Backend) -> None:
     await again.close()
 
 
-@pytest.mark.parametrize("turns", range(4))
-@pytest.mark.parametrize("use", USES)
+WRITES = ("open", "renew", "settle", "save_key", "save_organisation", "remember")
+GIVEN_UP = [(use, turns) for use in USES for turns in (range(3) if use in WRITES else (1,))]
+
+
+@pytest.mark.parametrize(("use", "turns"), GIVEN_UP)
 async def test_a_task_that_gives_up_leaves_things_whole(backend: Backend, use: str, turns: int) -> None:
     store = backend.store()
     await store.open(RECORD)
@@ -98,7 +101,7 @@ async def test_a_task_that_gives_up_leaves_things_whole(backend: Backend, use: s
     started = turns > 0
     record = await again.record("acme", RECORD.request_id)
     assert record == (final(RECORD) if use == "settle" and started else RECORD)
-    assert await again.settle(final(RECORD)) is not record.is_settled
+    assert await again.settle(final(RECORD)) is not (use == "settle" and started)
     assert await again.keys("acme") == ([key(1)] if use == "save_key" and started else [])
     organisations = [organisation("acme")] if use == "save_organisation" and started else []
     assert await again.organisations() == organisations

@@ -92,6 +92,7 @@ async def running_gateway(
         own_catalog=(("test.toml", catalog.format(upstream=upstream_url)),),
         wrap_store=replace_store,
     )
+    await gateway.connect()  # here, so that a failure is the test's own; the server then finds it done
     server = uvicorn.Server(uvicorn.Config(gateway.app, port=0, log_level="error", lifespan="on"))
     serving = asyncio.ensure_future(server.serve())
     while not server.started and not serving.done():

@@ -33,8 +33,9 @@ def refusal(request: Received, api_key: str | None = None) -> tuple[int, str] | 
 
 def _stream_problem(body: dict[str, Any], accept: str) -> str | None:
     streams = body.get("stream") is True
-    wanted = "text/event-stream" if streams else "application/json"
-    if not any(kind in accept for kind in (wanted, "*/*")):
+    # OpenAI's own SDK asks for JSON also when it streams.
+    taken = ("*/*", "application/json", *(("text/event-stream",) if streams else ()))
+    if not any(kind in accept for kind in taken):
         return f"Accept is {accept} with stream {streams}"
     if body.get("stream_options") is not None and not streams:
         return "stream_options is only allowed with stream: true"

@@ -117,6 +117,10 @@ class RuntimeApiEmulator:
         """Until that many `/next` are open."""
         await self._pulse.until(lambda: self.polls >= count)
 
+    async def started(self) -> None:
+        """Until the runtime has asked for an invocation, or said that it cannot start."""
+        await self._pulse.until(lambda: self.polls_seen > 0 or self.init_error is not None)
+
     async def polled(self, times: int) -> None:
         """Until `/next` has been asked that many times."""
         await self._pulse.until(lambda: self.polls_seen >= times)
@@ -226,6 +230,7 @@ class RuntimeApiEmulator:
         if self.polls_seen or self.restored or self.init_error:
             return self._forbid(writer, "/init/error after the start")
         self.init_error = (request.headers["lambda-runtime-function-error-type"], document)
+        self._pulse.beat()
         writer.write(ACCEPTED)
         return True
 

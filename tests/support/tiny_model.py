@@ -4,7 +4,8 @@ Its weights are random, so its answers are random words; what is certain is buil
 
 - It never ends by itself: an answer has as many tokens as the request allows ("length"), unless a
   stop word or the end of a JSON schema comes first ("stop").
-- With tools in the request, a user's message is answered by a tool call, a tool's result by words.
+- With tools in the request, a user's message is answered by tool calls (one, or a few where
+  `parallel_tool_calls` is not false), and a tool's result by words.
 - At temperature 0 the same prompt gives the same words.
 """
 
@@ -107,19 +108,19 @@ def write_tiny_model(path: Path, *, seed: int = 0) -> Path:
 
 def _vocabulary() -> list[_Token]:
     letters = _byte_letters()
-    never, rarely, to_end, quotation = -24.0, -16.0, -6.0, 0.5
+    never, rarely = -24.0, -16.0
     tokens = [
         _Token(_START, TokenType.CONTROL, never),
         # Less than any word, and more than any byte that a finished JSON text might go on with.
-        _Token(_END, TokenType.CONTROL, to_end),
+        _Token(_END, TokenType.CONTROL, -6.0),
         _Token(_CALL_WANTED, TokenType.CONTROL, never),
         _Token(_CALL, TokenType.USER_DEFINED, _CALL_LIKING),
     ]
     # Every byte, so that any text can be read and any JSON be written; said only where a grammar
-    # leaves nothing else, except for the quotation mark, or a string would find no end.
+    # leaves nothing else. Some more than others, or strings and rows of calls would find no end.
+    likings = {'"': 0.5, "<": -10.0, "}": -12.0, " ": never, "\n": never, "\t": never, "\r": never}
     for byte, letter in letters.items():
-        liking = quotation if byte == ord('"') else never if chr(byte).isspace() else rarely
-        tokens.append(_Token(letter, TokenType.NORMAL, liking))
+        tokens.append(_Token(letter, TokenType.NORMAL, likings.get(chr(byte), rarely)))
     tokens.append(_Token("th", TokenType.NORMAL, rarely))  # a tokenizer of this kind needs a merge
     tokens += [_Token(letters[ord(" ")] + word, TokenType.NORMAL, 0.0) for word in WORDS]
     return tokens

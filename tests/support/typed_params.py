@@ -4,10 +4,10 @@ import types
 import typing
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired, Required
 
 from openai.types.chat.completion_create_params import CompletionCreateParamsBase
-from typing_extensions import NotRequired, Required, is_typeddict
+from typing_extensions import is_typeddict
 
 from core.chat import Json
 

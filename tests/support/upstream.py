@@ -85,9 +85,11 @@ class ScriptedUpstream:
         self._barriers: defaultdict[str, Barrier] = defaultdict(Barrier)
         self._arrivals: defaultdict[int, Signal] = defaultdict(Signal)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._transports: list[asyncio.WriteTransport] = []
         self.received: list[Received] = []
         self.refused: list[str] = []
         self.connections = 0
+        self.port = 0
         self.url = ""
 
     def barrier(self, name: str) -> Barrier:
@@ -103,7 +105,8 @@ class ScriptedUpstream:
         self._server = await loop.create_server(
             lambda: _Connection(asyncio.StreamReader(), self._serve), "127.0.0.1", 0
         )
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        self.port = int(self._server.sockets[0].getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}"
         return self
 
     async def __aexit__(
@@ -116,6 +119,8 @@ class ScriptedUpstream:
         for task in self._tasks:
             task.cancel()
         ends = await asyncio.gather(*self._tasks, return_exceptions=True)
+        for transport in self._transports:
+            transport.abort()  # also those that still hold bytes for a peer who does not read
         await self._server.wait_closed()
         faults = [end for end in ends if isinstance(end, Exception)]
         if faults and error is None:
@@ -147,6 +152,7 @@ class ScriptedUpstream:
         assert task is not None
         assert isinstance(connection, _Connection)
         self._tasks.add(task)
+        self._transports.append(writer.transport)
         self.connections += 1
         try:
             reusable = True
@@ -154,6 +160,8 @@ class ScriptedUpstream:
                 self.received.append(request)
                 self._arrivals[len(self.received) - 1].set()
                 reusable = await self._answer(request, writer)
+        except asyncio.CancelledError:
+            pass  # the server leaves; asyncio 3.11 would log a cancelled handler as a fault
         finally:
             writer.close()
 

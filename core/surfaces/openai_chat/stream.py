@@ -32,6 +32,8 @@ DONE: Final = b"data: [DONE]\n\n"
 # Loops of every SDK's README read `choices[0].delta`: frames of our own bring one that says nothing.
 _EMPTY_CHOICE: Final = {"index": 0, "delta": {}, "finish_reason": None}
 
+_MOST_CHOICES: Final = 128
+
 _AUDIO_PIECES: Final = frozenset({"data", "transcript"})
 
 # On every chunk; the other notes are sent once.
@@ -143,14 +145,15 @@ class StreamRenderer:
     def _delta(self, choice: int, members: bytes, beside: bytes = b"") -> bytes:
         if choice in self._opened:
             return b'%b%d,"delta":{%b}%b,"finish_reason":null%b' % (self._head, choice, members, beside, self._tail)
+        first = b'"role":"assistant",' + members
+        return self._before(choice) + self._delta(choice, first, beside)
+
+    def _before(self, choice: int) -> bytes:
+        """Note that a choice opens, after those before it: SDKs that put chunks together want them in order."""
+        earlier = range(min(choice, _MOST_CHOICES))
+        opened = b"".join(self._delta(other, b'"content":null') for other in earlier if other not in self._opened)
         self._opened.add(choice)
-        return b'%b%d,"delta":{"role":"assistant",%b}%b,"finish_reason":null%b' % (
-            self._head,
-            choice,
-            members,
-            beside,
-            self._tail,
-        )
+        return opened
 
     def _call_started(self, event: ToolCallStarted) -> Iterator[bytes]:
         if self._legacy:
@@ -196,7 +199,10 @@ class StreamRenderer:
             return
         choice.finished = True
         yield from self._annotations(event.choice)
-        role = b"" if event.choice in self._opened else b'"role":"assistant"'
+        role = b""
+        if event.choice not in self._opened:
+            yield self._before(event.choice)
+            role = b'"role":"assistant"'
         reason = finish_reason(event.reason, self._legacy).encode()
         yield b'%b%d,"delta":{%b},"finish_reason":"%b"%b' % (self._head, event.choice, role, reason, self._tail)
 

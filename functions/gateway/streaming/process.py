@@ -78,14 +78,14 @@ class Process:
         try:
             gateway = prepare()
         except (Exception, SystemExit) as error:
-            log.exception("the gateway could not be prepared")
+            _log_start_failure("the gateway could not be prepared", error)
             await self._api.init_error(failure_at_start(error))
             return FAILED
         if self._environment.snap_start:
             try:
                 await self._api.restore_next()
             except Exception as error:
-                log.exception("the snapshot was not taken or not restored")
+                _log_start_failure("the snapshot was not taken or not restored", error)
                 await self._api.init_error(failure_at_start(error, "Runtime.BeforeSnapshotError"))
                 return SNAPSHOT_FAILED
         lifespan = Lifespan(gateway.app)
@@ -93,7 +93,7 @@ class Process:
             await gateway.connect()
             await lifespan.startup()
         except (Exception, SystemExit) as error:
-            log.exception("the gateway could not connect")
+            _log_start_failure("the gateway could not connect", error)
             return await self._not_connected(error)
         code = await self._serve(gateway, lifespan)
         await self._close(gateway, lifespan)
@@ -122,3 +122,8 @@ class Process:
                 await step()
             except Exception:
                 log.exception("the gateway did not close cleanly")
+
+
+def _log_start_failure(message: str, error: BaseException) -> None:
+    # With the exception's own words: no request is near whose text could stand in them.
+    log.critical(message, exc_info=error, extra={"fields": {"reason": str(error)}})

@@ -106,18 +106,28 @@ def test_a_schema_shapes_the_answer(llama_server: LlamaServer) -> None:
 
 
 @pytest.mark.parametrize("choice", ["auto", "required", {"type": "function", "function": {"name": "get_weather"}}])
-def test_a_tool_is_called_and_its_result_answered(llama_server: LlamaServer, choice: object) -> None:
+def test_tools_are_called_and_their_results_answered(llama_server: LlamaServer, choice: object) -> None:
     tools = {"tools": [WEATHER], "seed": 1}
     (called,) = ask(llama_server, tool_choice=choice, **tools)["choices"]
     assert called["finish_reason"] == "tool_calls"
-    (call,) = called["message"]["tool_calls"]
-    assert call["function"]["name"] == "get_weather"
-    assert set(json.loads(call["function"]["arguments"])) == {"city", "days"}
-    result = {"role": "tool", "tool_call_id": call["id"], "content": "rain"}
-    messages = [*HELLO, called["message"], result]
+    calls = called["message"]["tool_calls"]
+    for call in calls:
+        assert call["function"]["name"] == "get_weather"
+        assert set(json.loads(call["function"]["arguments"])) == {"city", "days"}
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": "rain"} for call in calls]
+    messages = [*HELLO, called["message"], *results]
     (answered,) = ask(llama_server, messages=messages, max_tokens=8, **tools)["choices"]
     assert answered["message"]["content"]
     assert "tool_calls" not in answered["message"]
+
+
+def test_one_tool_call_at_a_time_if_asked_so(llama_server: LlamaServer) -> None:
+    counts = set()
+    for seed in range(6):
+        fields = {"tools": [WEATHER], "parallel_tool_calls": False, "seed": seed}
+        (choice,) = ask(llama_server, **fields)["choices"]
+        counts.add(len(choice["message"]["tool_calls"]))
+    assert counts == {1}
 
 
 def test_the_defaults_of_an_answer_are_settings(tmp_path: Path) -> None:
@@ -141,10 +151,10 @@ def test_the_defaults_of_an_answer_are_settings(tmp_path: Path) -> None:
 
 def test_stop_ends_the_process_and_may_be_called_again(tmp_path: Path) -> None:
     server = LlamaServer.start(tiny_settings(tmp_path), log_path=tmp_path / "deep" / "log")
-    assert server.is_running
+    assert server.is_running()
     server.stop()
     server.stop()
-    assert not server.is_running
+    assert not server.is_running()
     with pytest.raises(ProcessLookupError):
         os.kill(server.pid, 0)
     with pytest.raises(httpx.ConnectError):
@@ -156,7 +166,7 @@ def test_stop_uses_force_on_a_process_that_does_not_listen(tmp_path: Path) -> No
     server = LlamaServer.start(tiny_settings(tmp_path), log_path=tmp_path / "log")
     os.kill(server.pid, signal.SIGSTOP)
     server.stop(grace_seconds=0.1)
-    assert not server.is_running
+    assert not server.is_running()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such signals")

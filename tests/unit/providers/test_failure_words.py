@@ -47,7 +47,6 @@ def target(vendor: str = "acme") -> Target:
 )
 def test_words_are_cleaned(said: str, told: str) -> None:
     assert cleaned(said, target()) == told
-    assert cleaned(said, target("together")).replace("the host", "Acme") != ""
 
 
 def test_the_hosts_name_for_the_model_becomes_ours() -> None:

@@ -38,7 +38,7 @@ def client(upstream: ScriptedUpstream) -> httpx.AsyncClient:
 @pytest.mark.parametrize("framing", ["chunked", "length", "close"])
 @pytest.mark.parametrize("part", [Send(b"hello"), Trickle(b"hello")])
 async def test_every_framing_carries_the_body(framing: Any, part: Step) -> None:
-    script = [Head(201, {"x-a": "b"}, framing), part, Send(b" world")]
+    script: list[Step] = [Head(201, {"x-a": "b"}, framing), part, Send(b" world")]
     async with ScriptedUpstream(script) as upstream, client(upstream) as http:
         for _ in range(2):
             answer = await http.get("/x?y=1")
@@ -51,7 +51,7 @@ async def test_every_framing_carries_the_body(framing: Any, part: Step) -> None:
 
 async def test_a_script_halts_at_its_barriers_and_events() -> None:
     event = asyncio.Event()
-    script = [Head(), Send(b"a"), Wait("half"), Send(b"b"), Wait(event), Send(b"c")]
+    script: list[Step] = [Head(), Send(b"a"), Wait("half"), Send(b"b"), Wait(event), Send(b"c")]
     async with (
         ScriptedUpstream(script) as upstream,
         client(upstream) as http,
@@ -86,14 +86,18 @@ async def test_a_broken_answer_is_broken(script: Script, error: type[Exception])
 
 
 async def test_what_was_sent_before_a_close_arrives() -> None:
-    script = [Head(), Send(b"a" * 100_000), Close()]
+    got = bytearray()
+
+    async def read(http: httpx.AsyncClient) -> None:
+        async with http.stream("GET", "/") as answer:
+            async for part in answer.aiter_raw():
+                got.extend(part)
+
+    script: list[Step] = [Head(), Send(b"a" * 100_000), Close()]
     async with ScriptedUpstream(script) as upstream, client(upstream) as http:
-        got = b""
         with pytest.raises(httpx.RemoteProtocolError):
-            async with http.stream("GET", "/") as answer:
-                async for part in answer.aiter_raw():
-                    got += part
-        assert got == b"a" * 100_000
+            await read(http)
+    assert got == b"a" * 100_000
 
 
 async def test_it_notices_a_caller_who_leaves() -> None:
@@ -108,15 +112,24 @@ async def test_it_notices_a_caller_who_leaves() -> None:
 
 async def test_it_notices_a_caller_who_leaves_while_bytes_flow() -> None:
     async def endless(upstream: ScriptedUpstream) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(upstream.url[-5:]))
+        reader, writer = await asyncio.open_connection("127.0.0.1", upstream.port)
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         await reader.readexactly(1000)
         writer.transport.abort()
 
-    script = [Head(framing="close"), *[Send(b"x" * 100_000)] * 200]
+    script: list[Step] = [Head(framing="close"), *[Send(b"x" * 100_000)] * 200]
     async with ScriptedUpstream(script) as upstream:
         await endless(upstream)
         await upstream.received[0].disconnected.wait()
+
+
+async def test_a_peer_who_does_not_read_does_not_hold_the_server() -> None:
+    script: list[Step] = [Head(framing="close"), *[Send(b"x" * 100_000)] * 200]
+    async with ScriptedUpstream(script) as upstream:
+        reader, writer = await asyncio.open_connection("127.0.0.1", upstream.port, limit=1)
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        await reader.readexactly(1)
+    writer.transport.abort()
 
 
 async def test_a_script_that_never_answers_leaves_with_the_server() -> None:
@@ -203,7 +216,7 @@ def test_an_address_that_refuses() -> None:
 
 def test_a_caller_who_leaves_before_asking_is_no_fault() -> None:
     with ScriptedUpstream(reply({})) as upstream:
-        with socket.create_connection(("127.0.0.1", int(upstream.url[-5:]))) as left:
+        with socket.create_connection(("127.0.0.1", upstream.port)) as left:
             left.sendall(b"GET / HT")
         assert httpx.get(upstream.url).json() == {}
 
@@ -222,6 +235,7 @@ def request(body: object, path: str = "/v1/chat/completions", method: str = "POS
         request(ASK, accept="application/json"),
         request(ASK | {"stream": True, "stream_options": {"include_usage": True}}),
         request(ASK | {"stream": True}, accept="text/event-stream"),
+        request(ASK | {"stream": True}, accept="application/json"),
         request(ASK | {"max_tokens": 1, "max_completion_tokens": None}),
         request(b"", "/v1/models", "GET"),
     ],
@@ -240,7 +254,7 @@ def test_what_an_openai_server_takes(fine: Received) -> None:
         (request(b"{"), 400, "not JSON"),
         (request([ASK]), 400, "not an object"),
         (request(ASK, accept="text/event-stream"), 400, "Accept"),
-        (request(ASK | {"stream": True}, accept="application/json"), 400, "Accept"),
+        (request(ASK | {"stream": True}, accept="text/html"), 400, "Accept"),
         (request(ASK | {"stream_options": {}}), 400, "stream_options"),
         (request(ASK | {"model": None}), 400, "model"),
         (request(ASK | {"messages": []}), 400, "messages"),
