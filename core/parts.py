@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.catalog.loader import Catalog
-from core.ports import Clock, Directory, Spill, Store
+from core.ports import Clock, Directory, Journal, Store
 from core.upstream.call import Caller
 from core.waiting import Background
 
@@ -22,7 +22,7 @@ class Parts:
     directory: Directory
     caller: Caller
     clock: Clock
-    spill: Spill
+    journal: Journal
     background: Background
     jitter: Callable[[], float]
     new_request_id: Callable[[], str]

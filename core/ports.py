@@ -112,11 +112,19 @@ class ToolMemory(Protocol):
         ...
 
 
-class Spill(Protocol):
-    """Where a record goes that the store did not take: a log that is read back later. It never fails."""
+class Journal(Protocol):
+    """Where operators read what went wrong. It never fails, and never holds a prompt, an answer or a key."""
 
-    def __call__(self, record: Record) -> None:
-        """Keep the record."""
+    def spill(self, record: Record) -> None:
+        """Keep a record that the store did not take, so that it can be read back later."""
+        ...
+
+    def attempt_failed(self, request_id: str, host: str, detail: str) -> None:
+        """Note what an upstream said when it failed."""
+        ...
+
+    def fault(self, request_id: str, error: BaseException) -> None:
+        """Note a fault of our own, with its stack."""
         ...
 
 

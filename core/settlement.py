@@ -58,6 +58,10 @@ class Account:
         error = step.error
         reported = step.usage if step.usage is not None or error is not None else estimate
         upstream = error if isinstance(error, UpstreamFailure) else None
+        if upstream is not None:
+            self._parts.journal.attempt_failed(self._record.request_id, step.target.name, upstream.detail)
+        elif error is not None and error.__cause__ is not None:
+            self._parts.journal.fault(self._record.request_id, error)
         self._rows.append(
             attempt_row(
                 step.target,
@@ -107,14 +111,14 @@ class Account:
         try:
             await self._parts.store.open(self._record)
         except StoreUnavailable:
-            self._parts.spill(self._record)
+            self._parts.journal.spill(self._record)
 
     async def _keep(self, record: Record) -> None:
         clock = self._parts.clock
         try:
             await finish_by(clock, clock.monotonic() + SETTLE_S, self._parts.store.settle(record))
         except (StoreUnavailable, TimeoutError):
-            self._parts.spill(record)
+            self._parts.journal.spill(record)
 
     async def _terms(self) -> Terms:
         try:

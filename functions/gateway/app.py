@@ -9,12 +9,11 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from core.errors import GatewayError, InternalError, MethodNotAllowed, NotFound, RequestTooLarge
-from core.ports import Clock
+from core.ports import Clock, Journal
 from core.service import Service
 from core.surfaces.errors import error_answer
 from core.surfaces.models import model_list, model_object
 from core.surfaces.surface import SURFACES, Surface
-from functions.gateway.logs import Logs
 from functions.gateway.respond import ExchangeResponse
 
 LARGEST_BODY = 6 * 1024 * 1024
@@ -23,7 +22,7 @@ DEADLINE = "headrace.deadline"
 
 def create_app(
     service: Callable[[], Service],
-    logs: Logs,
+    journal: Journal,
     clock: Clock,
     connect: Callable[[], Awaitable[None]],
     close: Callable[[], Awaitable[None]],
@@ -32,7 +31,7 @@ def create_app(
 
     Args:
         service: Gives the service; called for each request, after `connect`.
-        logs: For faults of our own.
+        journal: For faults of our own.
         clock: For heartbeats.
         connect: Run when the application starts.
         close: Run when it stops.
@@ -45,20 +44,22 @@ def create_app(
         await close()
 
     app = FastAPI(title="Headrace", version="1", lifespan=lifespan, redirect_slashes=False)
-    _add_failures(app, service, logs)
+    _add_failures(app, service, journal)
     _add_health(app, service)
     for surface in SURFACES:
-        _add_surface(app, surface, service, logs, clock)
+        _add_surface(app, surface, service, journal, clock)
     return app
 
 
-def _add_surface(app: FastAPI, surface: Surface, service: Callable[[], Service], logs: Logs, clock: Clock) -> None:
+def _add_surface(
+    app: FastAPI, surface: Surface, service: Callable[[], Service], journal: Journal, clock: Clock
+) -> None:
     async def chat_completions(request: Request) -> Response:
         gateway = service()
         request.state.request_id = request_id = gateway.parts.new_request_id()
         key = await gateway.authenticate(_token(request))
         exchange = gateway.chat(surface, key, request_id, await _body(request), request.scope.get(DEADLINE))
-        return ExchangeResponse(exchange, clock, logs, gateway.parts.header_prefix)
+        return ExchangeResponse(exchange, clock, journal, gateway.parts.header_prefix)
 
     async def models(request: Request) -> Response:
         gateway = service()
@@ -89,7 +90,7 @@ def _add_health(app: FastAPI, service: Callable[[], Service]) -> None:
     app.add_api_route("/readyz", readyz, methods=["GET"])
 
 
-def _add_failures(app: FastAPI, service: Callable[[], Service], logs: Logs) -> None:
+def _add_failures(app: FastAPI, service: Callable[[], Service], journal: Journal) -> None:
     def answer(request: Request, error: GatewayError) -> Response:
         parts = service().parts
         request_id = getattr(request.state, "request_id", None) or parts.new_request_id()
@@ -116,7 +117,7 @@ def _add_failures(app: FastAPI, service: Callable[[], Service], logs: Logs) -> N
     async def fault(request: Request, error: Exception) -> Response:
         request_id = service().parts.new_request_id()
         request.state.request_id = request_id
-        logs.fault(request_id, error)
+        journal.fault(request_id, error)
         return answer(request, InternalError("The gateway failed. The fault was logged under the request id."))
 
     app.add_exception_handler(GatewayError, failed)

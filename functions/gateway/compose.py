@@ -12,7 +12,7 @@ import httpx
 from core.accounts.directory import CachedDirectory
 from core.catalog.loader import load_catalog
 from core.parts import Parts
-from core.ports import Clock, Store
+from core.ports import Clock, Journal, Store
 from core.providers.registry import provider
 from core.secrets import Secrets
 from core.service import Service
@@ -45,6 +45,7 @@ class Gateway:
         clock: Time.
         own_catalog: More catalog files, each a name and its TOML.
         wrap_store: Puts something between the gateway and its store.
+        journal: Where faults and spilled records go; the structured log unless given.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Gateway:
         clock: Clock | None = None,
         own_catalog: tuple[tuple[str, str], ...] = (),
         wrap_store: Callable[[Store], Store] | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self._settings = settings
         self._variables = variables
@@ -62,9 +64,10 @@ class Gateway:
         self._clock = clock or SystemClock()
         self._own_catalog = own_catalog
         self._wrap_store = wrap_store or (lambda store: store)
+        self._journal = journal or Logs(settings.log_level)
         self._service: Service | None = None
         self._client: UpstreamClient | None = None
-        self.app = create_app(lambda: self.service, Logs(settings.log_level), self._clock, self.connect, self.close)
+        self.app = create_app(lambda: self.service, self._journal, self._clock, self.connect, self.close)
 
     @property
     def service(self) -> Service:
@@ -85,7 +88,6 @@ class Gateway:
         transport = self._transport()
         self._client = UpstreamClient(transport)
         background = Background()
-        logs = Logs(self._settings.log_level)
         parts = Parts(
             catalog=load_catalog(_own_files(self._settings, self._own_catalog), secrets.has),
             store=store,
@@ -94,7 +96,7 @@ class Gateway:
                 provider, self._client, secrets.credential, Fetcher(transport, self._clock).fetch, self._clock
             ),
             clock=self._clock,
-            spill=logs.spill,
+            journal=self._journal,
             background=background,
             jitter=random.SystemRandom().random,
             new_request_id=new_request_id,

@@ -28,6 +28,6 @@ class Logs:
         """Note a fault of our own, with its stack."""
         self._logger.error("The gateway failed", request_id=request_id, exc_info=error)
 
-    def failed_attempt(self, request_id: str, detail: str) -> None:
+    def attempt_failed(self, request_id: str, host: str, detail: str) -> None:
         """Note what an upstream said when it failed."""
-        self._logger.warning("An attempt failed", request_id=request_id, detail=detail)
+        self._logger.warning("An attempt failed", request_id=request_id, host=host, detail=detail)

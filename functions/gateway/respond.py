@@ -10,13 +10,13 @@ from starlette.types import Receive, Scope, Send
 
 from core.errors import GatewayError, InternalError
 from core.exchange import Exchange, Head
-from core.ports import Clock
+from core.framing.sse import comment
+from core.ports import Clock, Journal
 from core.surfaces.errors import error_answer
 from core.surfaces.headers import answer_headers
-from functions.gateway.logs import Logs
 
 HEARTBEAT_S = 15.0
-COMMENT = b": processing\n\n"
+COMMENT = comment("processing")
 EVENT_STREAM = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
 
 
@@ -26,20 +26,20 @@ class ExchangeResponse(Response):
     Args:
         exchange: Not yet started.
         clock: For heartbeats.
-        logs: For faults.
+        journal: For faults.
         header_prefix: What our own headers begin with.
     """
 
-    def __init__(self, exchange: Exchange, clock: Clock, logs: Logs, header_prefix: str) -> None:
+    def __init__(self, exchange: Exchange, clock: Clock, journal: Journal, header_prefix: str) -> None:
         super().__init__()
         self._exchange = exchange
         self._clock = clock
-        self._logs = logs
+        self._journal = journal
         self._prefix = header_prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve until the last byte is out or the caller has gone."""
-        delivery = _Delivery(self._exchange, self._clock, self._logs, self._prefix, send)
+        delivery = _Delivery(self._exchange, self._clock, self._journal, self._prefix, send)
         serving = asyncio.ensure_future(delivery.run())
         leaving = asyncio.ensure_future(_gone(receive))
         try:
@@ -58,10 +58,10 @@ async def _gone(receive: Receive) -> None:
 
 
 class _Delivery:
-    def __init__(self, exchange: Exchange, clock: Clock, logs: Logs, prefix: str, send: Send) -> None:
+    def __init__(self, exchange: Exchange, clock: Clock, journal: Journal, prefix: str, send: Send) -> None:
         self._exchange = exchange
         self._clock = clock
-        self._logs = logs
+        self._journal = journal
         self._prefix = prefix
         self._send = send
         self._started = False
@@ -88,7 +88,7 @@ class _Delivery:
             await self._fail(error)
             return
         except Exception as fault:
-            self._logs.fault(self._exchange.request_id, fault)
+            self._journal.fault(self._exchange.request_id, fault)
             await self._fail(InternalError("The gateway failed. The fault was logged under the request id."))
             return
         await self._end()

@@ -1,4 +1,4 @@
-"""Stands between a client and a server, and loses answers on demand: the server did what it was asked, nobody hears it."""
+"""Stands between a client and a server, and loses answers: the server did what it was asked, and nobody hears it."""
 
 import asyncio
 from types import TracebackType

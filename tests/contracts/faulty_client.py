@@ -1,4 +1,4 @@
-"""A DynamoDB client with the faults that the server of the tests does not have: throttling, lost answers, half batches."""
+"""A DynamoDB client with the faults that the tests' server does not have: throttling, lost answers, half batches."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import (
@@ -26,17 +26,14 @@ from tests.contracts.backends import DynamoBackend
 from tests.contracts.cutting_proxy import CuttingProxy
 from tests.contracts.faulty_client import FaultyClient
 from tests.contracts.values import LEASE_MS, NOW_MS, TOOL_TURN, final, open_record, request_id
-from tests.support.ministack import REGION, Ministack
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
+from tests.support.ministack import REGION
 
 RECORD = open_record(1)
 LATE = ReadTimeoutError(endpoint_url="http://127.0.0.1")
 
 
-def answer(code: str, **more: Any) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": f"a {code}"}, **more}, "PutItem")
+def answer(code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": f"a {code}"}}, "PutItem")
 
 
 def faulty(dynamodb: DynamoBackend) -> tuple[DynamoStore, FaultyClient]:

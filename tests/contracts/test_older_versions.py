@@ -19,6 +19,7 @@ FILES = Path(__file__).parent / "kept" / "v1"
 CREATED_MS = 1_790_000_000_000
 LATER_MS = CREATED_MS + 60_011
 
+DECISION: dict[str, Any] = {"object": "routing", "pick": "small", "task_confidence": 0.75}
 LEAST = Record(
     org="acme",
     request_id="req-0000000000000000000000000000000c",
@@ -32,8 +33,9 @@ LEAST = Record(
 OPEN = replace(
     LEAST,
     request_id="req-0000000000000000000000000000000a",
-    decision={"object": "routing", "pick": "small", "task_confidence": 0.75},
+    decision=DECISION,
 )
+EXTRA: dict[str, Any] = {"accepted_prediction_tokens": 2}
 USAGE = Usage(
     input_tokens=10,
     cached_tokens=4,
@@ -41,7 +43,7 @@ USAGE = Usage(
     output_tokens=7,
     reasoning_tokens=3,
     service_tier="default",
-    extra={"accepted_prediction_tokens": 2},
+    extra=EXTRA,
 )
 FAILED = AttemptRow(
     model="small",

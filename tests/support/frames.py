@@ -55,7 +55,8 @@ def _add(message: dict[str, Json], delta: dict[str, Json]) -> None:
             case "audio" | "function_call":
                 _add_strings(message.setdefault(name, {}), value)
             case _:
-                message[name] = message.get(name, "") + value
+                # A null opens a choice and says nothing.
+                message[name] = value if message.get(name) is None else message[name] + value
 
 
 def _add_call(calls: list[Json], piece: dict[str, Json]) -> None:
@@ -81,4 +82,4 @@ def read_by_openai(frames: list[Json]) -> ParsedChatCompletion[Any]:
     for frame in frames:
         if frame != DONE and frame["object"] == "chat.completion.chunk":
             list(state.handle_chunk(ChatCompletionChunk.construct(**frame)))
-    return state.get_final_completion()
+    return state.current_completion_snapshot

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
@@ -11,6 +11,7 @@ import uvicorn
 from httpx_aiohttp import AiohttpTransport
 
 from core.ports import Clock, Store
+from core.record import Record
 from functions.gateway.compose import Gateway
 from functions.local.keys import create_key
 from functions.settings import read_settings
@@ -44,6 +45,24 @@ upstream_model = "unpriced-upstream"
 """
 
 
+@dataclass(slots=True)
+class Noted:
+    """A journal that tests read."""
+
+    spilled: list[Record] = field(default_factory=list)
+    failures: list[tuple[str, str, str]] = field(default_factory=list)
+    faults: list[tuple[str, BaseException]] = field(default_factory=list)
+
+    def spill(self, record: Record) -> None:
+        self.spilled.append(record)
+
+    def attempt_failed(self, request_id: str, host: str, detail: str) -> None:
+        self.failures.append((request_id, host, detail))
+
+    def fault(self, request_id: str, error: BaseException) -> None:
+        self.faults.append((request_id, error))
+
+
 @dataclass(frozen=True, slots=True)
 class Running:
     """A gateway that serves. `token` is a live key of the organisation `default`."""
@@ -51,6 +70,7 @@ class Running:
     url: str
     token: str
     gateway: Gateway
+    noted: Noted
 
     @property
     def store(self) -> Store:
@@ -84,6 +104,7 @@ async def running_gateway(
         replace_store: Wraps the store, for faults.
     """
     environment = {"HEADRACE_SQLITE_PATH": str(folder / "headrace.db"), **(variables or {})}
+    noted = Noted()
     gateway = Gateway(
         read_settings(environment),
         environment,
@@ -91,6 +112,7 @@ async def running_gateway(
         clock=clock,
         own_catalog=(("test.toml", catalog.format(upstream=upstream_url)),),
         wrap_store=replace_store,
+        journal=noted,
     )
     await gateway.connect()  # here, so that a failure is the test's own; the server then finds it done
     server = uvicorn.Server(uvicorn.Config(gateway.app, port=0, log_level="error", lifespan="on"))
@@ -103,7 +125,7 @@ async def running_gateway(
             raise RuntimeError("the gateway did not start")
         port = server.servers[0].sockets[0].getsockname()[1]
         token, _ = await create_key(gateway.service.parts.store, "default", "tests")
-        yield Running(f"http://127.0.0.1:{port}", token, gateway)
+        yield Running(f"http://127.0.0.1:{port}", token, gateway, noted)
     finally:
         server.should_exit = True
         await serving

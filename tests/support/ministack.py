@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import boto3
@@ -69,7 +69,7 @@ class Ministack:
         self.port = port
         self.endpoint = f"http://127.0.0.1:{port}"
 
-    def client(self, endpoint: str | None = None, **config: object) -> "DynamoDBClient":
+    def client(self, endpoint: str | None = None, **config: Any) -> "DynamoDBClient":
         """A client for it (or for what stands in front of it); `config` is botocore's."""
         return boto3.Session().client(
             "dynamodb",
@@ -77,7 +77,7 @@ class Ministack:
             region_name=REGION,
             aws_access_key_id="test",
             aws_secret_access_key="test",
-            config=Config(max_pool_connections=16, **config),  # type: ignore[arg-type]  # passed on
+            config=Config(max_pool_connections=16, **config),
         )
 
     def tables(self, client: "DynamoDBClient") -> tuple[str, str]:

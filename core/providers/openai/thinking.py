@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from core.catalog.model import Quirk, Target, ThinkingSwitch
+from core.catalog.model import Quirk, Target, Thinking, ThinkingSwitch
 from core.chat import ChatRequest, Json
 from core.providers.thinking import EFFORTS, ThinkingWish, wish
 
@@ -15,7 +15,8 @@ def thinking_members(request: ChatRequest, target: Target) -> Mapping[str, Json]
     members: dict[str, Json] = {}
     if wanted.state != "default":
         members = _switch(target.host.thinking_switch, wanted, target)
-    if target.has(Quirk.PARSED_REASONING) and wanted.state != "off":
+    can_think = target.model.abilities.thinking is not Thinking.NONE
+    if target.has(Quirk.PARSED_REASONING) and can_think and wanted.state != "off":
         members["reasoning_format"] = "parsed"
     return members
 

@@ -1,6 +1,5 @@
 """The runtime as the process that Lambda starts: exit codes, signals, and a log of JSON lines."""
 
-import asyncio
 import json
 import signal
 import sys
@@ -45,16 +44,9 @@ async def test_without_lambda_it_says_who_starts_it() -> None:
         assert await process.wait() == 1
 
 
-async def test_concurrency_and_snapshots_are_read_from_lambdas_variables() -> None:
+async def test_concurrency_is_read_from_lambdas_variables() -> None:
     async with RuntimeApiEmulator(max_concurrency=4) as api:
         variables = {"AWS_LAMBDA_RUNTIME_API": api.address, "AWS_LAMBDA_MAX_CONCURRENCY": "4"}
         async with child(PROGRAM, variables):
             await api.waits_for_polls(4)
-        assert api.violations == []
-    async with RuntimeApiEmulator(snap_start=True) as api:
-        variables = {"AWS_LAMBDA_RUNTIME_API": api.address, "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
-        async with child(PROGRAM, variables):
-            await asyncio.wait_for(api.at_restore.wait(), 30)
-            api.restore.set()
-            await api.waits_for_polls(1)
         assert api.violations == []

@@ -74,11 +74,11 @@ class LiteLlm:
             key = pattern.format(upstream_model)
             entry = self._entries.get(key)
             if entry is not None and entry.get("mode") in ("chat", "responses"):
-                return self._offer(key, entry)
+                return self._offer(key, entry, self._rules[vendor])
         return None
 
-    def _offer(self, key: str, entry: dict[str, Any]) -> Offer:
-        quote, zeros = _quote(entry)
+    def _offer(self, key: str, entry: dict[str, Any], rule: VendorRule) -> Offer:
+        quote, zeros = _quote(entry, rule)
         return Offer(
             source=self._name,
             date=self._date,
@@ -94,7 +94,7 @@ class LiteLlm:
         )
 
 
-def _quote(entry: dict[str, Any]) -> tuple[Quote | None, tuple[str, ...]]:
+def _quote(entry: dict[str, Any], rule: VendorRule) -> tuple[Quote | None, tuple[str, ...]]:
     lists: dict[str, Listed] = {}
     zeros: list[str] = []
     for key, value in _price_items(entry):
@@ -105,12 +105,12 @@ def _quote(entry: dict[str, Any]) -> tuple[Quote | None, tuple[str, ...]]:
         if not value:
             zeros.append(name)
             continue
-        above = int(parsed["thousands"] or 0) * 1000
+        above = max(0, int(parsed["thousands"] or 0) * 1000 - rule.at_threshold)
         lists.setdefault(parsed["service"] or "", {}).setdefault(above, {})[name] = _per_million(value)
     standard = lists.get("", {})
     if not {"input", "output"} <= standard.get(0, {}).keys():
         return None, tuple(zeros)
-    services = {name: _list(lists[name], standard) for name in _SERVICES if "input" in lists.get(name, {}).get(0, {})}
+    services = {name: _list(lists[name]) for name in _SERVICES if "input" in lists.get(name, {}).get(0, {})}
     return Quote(_list(standard), services, tuple(_off_peak(entry))), tuple(zeros)
 
 
@@ -122,13 +122,10 @@ def _price_items(entry: dict[str, Any]) -> Iterable[tuple[str, Any]]:
         yield from ((f"{key}{suffix}", value) for key, value in step.items() if key in _CLASSES)
 
 
-def _list(found: Listed, instead: Listed | None = None) -> PriceList:
-    """A list; a class that a larger request or a service tier does not name costs what it costs otherwise."""
-    instead = instead or {}
-    base = instead.get(0, {}) | found[0]
-    thresholds = sorted((found.keys() | instead.keys()) - {0})
-    tiers = (Tier(above, base | instead.get(above, {}) | found.get(above, {})) for above in thresholds)
-    return PriceList(base, tuple(tiers))
+def _list(found: Listed) -> PriceList:
+    """A list; what a larger request does not name costs what it costs otherwise."""
+    base = found[0]
+    return PriceList(base, tuple(Tier(above, base | found[above]) for above in sorted(found.keys() - {0})))
 
 
 def _off_peak(entry: dict[str, Any]) -> Iterable[Change]:

@@ -39,9 +39,7 @@ class ModelsDev:
         rules: How each vendor is called in it.
     """
 
-    def __init__(
-        self, providers: Path, models: Path, name: str, date: str, rules: Mapping[str, VendorRule]
-    ) -> None:
+    def __init__(self, providers: Path, models: Path, name: str, date: str, rules: Mapping[str, VendorRule]) -> None:
         self._offers: dict[str, dict[str, Any]] = _read(providers)
         self._models: dict[str, dict[str, Any]] = {model["id"]: model for model in _read(models)}
         self._name, self._date, self._rules = name, date, rules
@@ -53,7 +51,7 @@ class ModelsDev:
             return None
         entry = self._whole(self._offers[provider][upstream_model])
         limit = entry.get("limit", {})
-        quote, zeros = _quote(entry.get("cost", {}))
+        quote, zeros = _quote(entry.get("cost", {}), self._rules[vendor])
         return Offer(
             source=self._name,
             date=self._date,
@@ -78,13 +76,14 @@ def _read(path: Path) -> Any:
     return json.loads(gzip.decompress(path.read_bytes()), parse_float=Decimal)
 
 
-def _quote(cost: dict[str, Any]) -> tuple[Quote | None, tuple[str, ...]]:
+def _quote(cost: dict[str, Any], rule: VendorRule) -> tuple[Quote | None, tuple[str, ...]]:
     zeros = tuple(name for key, name in _CLASSES.items() if key in cost and not cost[key])
     base = _rates(cost)
     if not {"input", "output"} <= base.keys():
         return None, zeros
-    tiers = sorted((each["tier"]["size"], base | _rates(each)) for each in cost.get("tiers", ()))
-    return Quote(PriceList(base, tuple(Tier(above, rates) for above, rates in tiers))), zeros
+    steps = sorted(cost.get("tiers", ()), key=lambda step: int(step["tier"]["size"]))
+    tiers = (Tier(int(step["tier"]["size"]) - rule.at_threshold, {**base, **_rates(step)}) for step in steps)
+    return Quote(PriceList(base, tuple(tiers))), zeros
 
 
 def _rates(cost: dict[str, Any]) -> Rates:

@@ -24,9 +24,7 @@ def target(*quirks: Quirk, abilities: Abilities = ABLE, refuses: tuple[str, ...]
     return make_target("up", vendor=vendor, abilities=abilities, **host)
 
 
-def sent(
-    messages: list[Any], to: Target | None = None, prepared: Prepared | None = None, **members: Any
-) -> list[Any]:
+def sent(messages: list[Any], to: Target | None = None, prepared: Prepared | None = None, **members: Any) -> list[Any]:
     request = messages if isinstance(messages, ChatRequest) else ask(messages, **members)
     outgoing = OpenAIFormat().encode(request, to or target(), prepared or Prepared())
     listed: list[Any] = orjson.loads(outgoing.body)["messages"]

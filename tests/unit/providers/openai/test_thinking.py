@@ -99,6 +99,7 @@ def test_thinking_without_a_level_asks_for_a_middle_one() -> None:
 def test_thinking_is_shown_where_it_must_be_asked_for() -> None:
     parsed = {"reasoning_format": "parsed"}
     assert said({}, ThinkingSwitch.NONE, Quirk.PARSED_REASONING) == parsed
+    assert said({}, ThinkingSwitch.NONE, Quirk.PARSED_REASONING, thinking=Thinking.NONE) == {}
     assert said(OFF, ThinkingSwitch.DEFAULT_OR_NONE, Quirk.PARSED_REASONING) == {"reasoning_effort": "none"}
 
 

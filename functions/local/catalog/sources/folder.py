@@ -1,0 +1,61 @@
+"""Opens the folder that holds the source files, by the names in `files.toml`."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from functions.local.catalog.rules import VendorRule
+from functions.local.catalog.sources.evaluations import LiveBench, LmArena
+from functions.local.catalog.sources.genai import GenaiPrices
+from functions.local.catalog.sources.litellm import LiteLlm
+from functions.local.catalog.sources.modelsdev import ModelsDev
+from functions.local.catalog.sources.offer import Source
+
+FILES: Final = Path(__file__).with_name("files.toml")
+
+
+class SourcesMissing(Exception):
+    """A source file is not where it was looked for; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Everything that the catalog is built from; of two offers the earlier source's counts."""
+
+    offers: tuple[Source, ...]
+    livebench: LiveBench
+    lmarena: LmArena
+
+
+def open_sources(folder: Path, rules: Mapping[str, VendorRule]) -> Sources:
+    """Read the source files.
+
+    Args:
+        folder: Where they lie.
+        rules: How each vendor is called in them.
+
+    Raises:
+        SourcesMissing: One is not there.
+    """
+    files: dict[str, dict[str, str]] = tomllib.loads(FILES.read_text("utf-8"))
+
+    def path(source: str, which: str) -> Path:
+        found = folder / files[source][which]
+        if not found.is_file():
+            raise SourcesMissing(f"{found} is missing. Name the folder that holds it.")
+        return found
+
+    def label(source: str) -> tuple[str, str]:
+        return files[source]["name"], files[source]["date"]
+
+    return Sources(
+        offers=(
+            LiteLlm(path("litellm", "prices"), *label("litellm"), rules),
+            GenaiPrices(files["genai-prices"]["date"], rules),
+            ModelsDev(path("modelsdev", "providers"), path("modelsdev", "models"), *label("modelsdev"), rules),
+        ),
+        livebench=LiveBench.read(path("livebench", "table"), *label("livebench")),
+        lmarena=LmArena.read(path("lmarena", "ratings"), *label("lmarena")),
+    )
