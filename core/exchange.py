@@ -1,7 +1,7 @@
 """One chat completion from the caller's bytes to the settled record: first the head, then the frames."""
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
@@ -9,12 +9,14 @@ import orjson
 
 from core.chat import FinishReason, Json, Usage
 from core.errors import GatewayError, StoreUnavailable
-from core.events import Event, ReasoningDelta, RefusalDelta, TextDelta, UsageReported, fold
+from core.events import Event, fold
 from core.execute import AttemptEnded, Committed, EventBatch, Failed, Step, execute
 from core.memory import tool_turn
 from core.parts import Parts
 from core.prepare import Prepared, prepare
 from core.record import Record
+from core.repair import Repaired, reask, repaired
+from core.seen import Seen
 from core.settlement import LEASE_S, Account, Settlement
 from core.surfaces.decision import routing_object
 from core.surfaces.headers import answer_headers
@@ -33,25 +35,6 @@ class Head:
     body: bytes | None = None
 
 
-@dataclass(slots=True)
-class _Seen:
-    """What must be known of the events that went by; the text itself is only counted."""
-
-    events: list[Event] = field(default_factory=list)
-    text_bytes: int = 0
-    usage: Usage | None = None
-
-    def note(self, events: tuple[Event, ...], *, keep_text: bool) -> None:
-        for event in events:
-            if isinstance(event, UsageReported):
-                self.usage = event.usage
-            if isinstance(event, TextDelta | RefusalDelta | ReasoningDelta):
-                self.text_bytes += len(event.text.encode("utf-8", "replace"))
-                if not keep_text and not isinstance(event, ReasoningDelta):
-                    continue
-            self.events.append(event)
-
-
 class Exchange:
     """A request under way.
 
@@ -68,7 +51,7 @@ class Exchange:
         self._body = body
         self._ends_at = ends_at
         self._created = parts.clock.now()
-        self._seen = _Seen()
+        self._seen = Seen()
         self._served: Committed | None = None
         self._first: tuple[Event, ...] = ()
         self._is_settled = False
@@ -137,22 +120,47 @@ class Exchange:
         return self._renderer().error(error)
 
     async def _whole(self) -> Head:
-        failure: GatewayError | None = None
         try:
-            async for step in self._steps:
-                if isinstance(step, Failed):
-                    failure = step.error
-                else:
-                    self._take(step, keep_text=True)
+            failure = await self._walk()
             if failure is not None:
                 await self._settle("failed", failure)
                 raise failure
+            taken = Repaired(fold(self._seen.events))
+            if self._known.policy.extract_json:
+                taken = repaired(taken.reply, self._known.request)
+            if taken.is_missing and self._known.policy.reask_json:
+                taken = await self._reasked(taken)
             await self._account.opened()
             await self._remember()
             settlement = await self._settle("served")
         finally:
             await self.leave()
-        return self._whole_head(settlement)
+        return self._whole_head(taken, settlement)
+
+    async def _walk(self) -> GatewayError | None:
+        """Take every step; the failure at the end, if there was one."""
+        async for step in self._steps:
+            if isinstance(step, Failed):
+                return step.error
+            self._take(step, keep_text=True)
+        return None
+
+    async def _reasked(self, first: Repaired) -> Repaired:
+        """Ask the host that served once more; the first answer stays if that fails or there is no time for it."""
+        clock, plan, served = self._parts.clock, self._known.plan, self._committed().target
+        elapsed = clock.now() - self._created
+        legs = tuple(leg for leg in plan.legs if leg.target == served)
+        left = replace(plan, legs=legs, max_attempts=1, deadline_s=plan.deadline_s - elapsed)
+        left = replace(left, thinking_deadline_s=plan.thinking_deadline_s - elapsed)
+        request = reask(self._known.request, first.reply.choices[0].text or "")
+        call = partial(self._parts.caller.call, request, self._known.turns, self._mint)
+        before, self._seen = self._seen, Seen()
+        self._steps = execute(left, call, clock, self._parts.jitter)
+        if await self._walk() is not None:
+            self._seen = before
+            return first
+        again = repaired(fold(self._seen.events), request)
+        return again if again.is_missing else replace(again, wrapping="reasked")
 
     def _take(self, step: Step, *, keep_text: bool) -> bool:
         """Note a step before or at the commit; True when the head is due."""
@@ -166,12 +174,12 @@ class Exchange:
             return True
         return False
 
-    def _whole_head(self, settlement: Settlement) -> Head:
+    def _whole_head(self, taken: Repaired, settlement: Settlement) -> Head:
         served = self._committed()
-        usage = self._usage(settlement)
+        usage = self._usage(settlement, taken.wrapping)
         body = render_reply(
             self._surface,
-            fold(self._seen.events),
+            taken.reply,
             response_id=self._surface.response_id(self.request_id),
             created=int(self._created),
             model=self._shown_model(),
@@ -248,7 +256,7 @@ class Exchange:
         finishes = [choice.finish for choice in fold(self._seen.events).choices]
         return "max_tokens" if FinishReason.LENGTH in finishes else None
 
-    def _usage(self, settlement: Settlement) -> Mapping[str, Json]:
+    def _usage(self, settlement: Settlement, repair: str | None = None) -> Mapping[str, Json]:
         return usage_object(
             settlement.usage,
             settlement.charge,
@@ -256,6 +264,7 @@ class Exchange:
             ttft_ms=settlement.ttft_ms,
             truncated=self._truncated(),
             dropped_params=self._known.disposed[self._committed().target.name].reported,
+            structured_output_repair=repair,
         )
 
     def _estimate(self) -> Usage:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.catalog.loader import Catalog
+from core.decision import BUILT_IN_POLICY, Policy
 from core.ports import Clock, Directory, Journal, Store
 from core.upstream.call import Caller
 from core.waiting import Background
@@ -15,6 +16,7 @@ class Parts:
 
     `directory` is the cached view of the store's. `jitter` gives random numbers from 0 to 1, `new_request_id` `req-`
     and 32 hex digits that rise with time. `header_prefix` stands before the names of our own response headers.
+    `policy` is in force for keys that name no other.
     """
 
     catalog: Catalog
@@ -27,3 +29,4 @@ class Parts:
     jitter: Callable[[], float]
     new_request_id: Callable[[], str]
     header_prefix: str = "X-Inferbase-"
+    policy: Policy = BUILT_IN_POLICY

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from core.catalog.loader import Catalog
 from core.catalog.model import Model, Target
 from core.chat import ChatRequest, Role
-from core.decision import BUILT_IN_POLICY, Candidate, Decision, Plan, Policy
+from core.decision import Candidate, Decision, Plan, Policy
 from core.errors import NotFound, PermissionDenied, StoreUnavailable, Unprocessable
 from core.parts import Parts
 from core.ports import ToolTurn
@@ -26,6 +26,7 @@ class Prepared:
     """A request that is ready to be sent. `disposed` tells by target name what becomes of its fields there."""
 
     request: ChatRequest
+    policy: Policy
     plan: Plan
     decision: Decision
     turns: Mapping[str, ToolTurn]
@@ -46,7 +47,7 @@ async def prepare(parts: Parts, surface: Surface, key: Key, body: bytes, ends_at
         GatewayError: The request is wrong, not allowed, or cannot be served.
     """
     parsed = parse_chat(body, surface)
-    policy = _policy(key, parsed.preferences.policy)
+    policy = _policy(parts, key, parsed.preferences.policy)
     request = parsed.request
     if request.extended_thinking is None and policy.extended_thinking is not None:
         request = replace(request, extended_thinking=policy.extended_thinking)
@@ -70,7 +71,7 @@ async def prepare(parts: Parts, surface: Surface, key: Key, body: bytes, ends_at
         plan = replace(plan, ends_s=left)
     if tool_memory is not None:
         decision = replace(decision, tool_memory=tool_memory)
-    return Prepared(request, plan, decision, turns, disposed)
+    return Prepared(request, policy, plan, decision, turns, disposed)
 
 
 def unknown_model(catalog: Catalog, name: str, allowed: Sequence[Model]) -> NotFound:
@@ -80,14 +81,14 @@ def unknown_model(catalog: Catalog, name: str, allowed: Sequence[Model]) -> NotF
     return NotFound(f"There is no model {name!r}.{hint} GET /models lists them all.", param="model")
 
 
-def _policy(key: Key, asked: str | None) -> Policy:
+def _policy(parts: Parts, key: Key, asked: str | None) -> Policy:
     if asked is not None and asked not in key.policies:
         raise Unprocessable(
             f"This key may not use the policy {asked!r}. It may use: {', '.join(key.policies)}.",
             param="routing.policy",
             code="policy_violation",
         )
-    return BUILT_IN_POLICY
+    return parts.policy
 
 
 def _model(parts: Parts, key: Key, name: str) -> Model:

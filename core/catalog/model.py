@@ -33,7 +33,7 @@ class Auth(Enum):
 
 
 class Quirk(Enum):
-    """A named departure from a format, read in exactly one place of that format's codec."""
+    """A named departure from a format or from HTTP, read in exactly one place."""
 
     NO_STREAM_OPTIONS = "no_stream_options"  # refuses `stream_options`; reports usage unasked
     DEVELOPER_ROLE = "developer_role"  # knows the role `developer`; others get `system`
@@ -55,6 +55,8 @@ class Quirk(Enum):
     INLINE_MEDIA = "inline_media"  # takes images as `data:` URLs only, or must not fetch what callers name
     FORBIDDEN_IS_TOO_LONG = "forbidden_is_too_long"  # 403 says that prompt and limit pass the window
     VERTEX_PATH = "vertex_path"  # model in the path, version in the body (Claude on Vertex AI)
+    CLOSES_CONNECTIONS = "closes_connections"  # announces keep-alive, then closes: each call asks for a new connection
+    SYSTEM_TURNS = "system_turns"  # takes system messages after user turns; others get them as marked text (Claude)
 
 
 class Thinking(Enum):

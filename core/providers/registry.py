@@ -1,13 +1,29 @@
-"""Which codec speaks which format; each is made when it is first asked for."""
+"""Which codec speaks which format; each is imported and made when it is first asked for."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Final
 
 from core.catalog.model import Format
 from core.providers.base import Provider
 
 
-def provider(format: Format) -> Provider:
-    """The codec of a format."""
-    if format is Format.OPENAI:
-        from core.providers.openai import OpenAIFormat
+def _openai() -> Provider:
+    from core.providers.openai import OpenAIFormat
 
-        return OpenAIFormat()
-    raise LookupError(f"no codec for {format.value}")
+    return OpenAIFormat()
+
+
+_MAKERS: Final[Mapping[Format, Callable[[], Provider]]] = {
+    Format.OPENAI: _openai,
+}
+
+
+@cache
+def provider(format: Format) -> Provider:
+    """The codec of a format.
+
+    Raises:
+        LookupError: There is none.
+    """
+    return _MAKERS[format]()

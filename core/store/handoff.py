@@ -28,11 +28,10 @@ class Handoff(Generic[Result]):
         """Wake the task; only on its own loop."""
         if self._future.done():  # it was cancelled
             return
-        match outcome:
-            case Done(result):
-                self._future.set_result(result)
-            case Failed(error):
-                self._future.set_exception(error)
+        if isinstance(outcome, Done):
+            self._future.set_result(outcome.result)
+        else:
+            self._future.set_exception(outcome.error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,8 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
             detail=f"The database {path} was written by a newer version of Headrace (schema {version}, "
             f"this one knows {len(_MIGRATIONS)}). Update Headrace, or name another file."
         )
+    if version == 0 and connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+        raise StoreUnavailable(detail=f"The database {path} belongs to another program. Name another file.")
     for statements in _MIGRATIONS[version:]:
         for statement in statements:
             connection.execute(statement)

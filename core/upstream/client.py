@@ -5,6 +5,7 @@ from types import TracebackType
 
 import httpx
 
+from core.catalog.model import Quirk
 from core.providers.base import Outgoing
 from core.upstream.faults import upstream_faults
 
@@ -75,11 +76,14 @@ class UpstreamClient:
         Raises:
             UpstreamFailure: The host cannot be reached.
         """
+        headers = dict(outgoing.headers)
+        if outgoing.target.has(Quirk.CLOSES_CONNECTIONS):
+            headers["connection"] = "close"
         with upstream_faults():
             request = httpx.Request(
                 outgoing.method,
                 outgoing.url,
-                headers=dict(outgoing.headers),
+                headers=headers,
                 content=outgoing.body,
                 extensions={"timeout": _TIMEOUTS},
             )

@@ -128,7 +128,6 @@ async def test_what_the_disk_cannot_hold_is_refused_and_the_rest_kept(
     sqlite: SqliteBackend,
 ) -> None:
     store = sqlite.store()
-    kept = []
     number = 0
     failure = None
     with largest_file(400_000):
@@ -157,6 +156,20 @@ async def test_a_file_of_another_kind_is_named_and_left_alone(
     await store.close()
     assert words in caught.value.detail
     assert sqlite.path.read_bytes() == content
+
+
+async def test_the_database_of_another_program_is_left_alone(sqlite: SqliteBackend) -> None:
+    connection = sqlite3.connect(sqlite.path)
+    connection.execute("CREATE TABLE recipe (name TEXT)")
+    connection.close()
+    store = sqlite.store()
+    with pytest.raises(StoreUnavailable) as caught:
+        await store.ping()
+    await store.close()
+    assert "another program" in caught.value.detail
+    connection = sqlite3.connect(sqlite.path)
+    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("recipe",)]
+    connection.close()
 
 
 async def test_a_newer_schema_is_left_alone(sqlite: SqliteBackend) -> None:

@@ -1,6 +1,7 @@
 """What holds for every request and every answer on both surfaces."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from core.chat import Json
+from core.chat import ChatRequest, Json
 from core.errors import GatewayError, InvalidRequest
 from core.events import Event, fold
 from core.surfaces.openai_chat import ParsedChat, StreamRenderer, parse_chat, render_reply, usage_object
@@ -43,7 +44,7 @@ def streamed(
 
 def batches(events: list[Event], cuts: set[int]) -> Iterator[list[Event]]:
     edges = [0, *sorted(cut for cut in cuts if cut < len(events)), len(events)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         yield events[start:end]
 
 
@@ -166,19 +167,31 @@ BODY = st.dictionaries(st.sampled_from(sorted(FIELDS)), JSON, max_size=4).flatma
 )
 
 
-def check_parse(body: bytes, surface: Surface) -> None:
+def outcome(body: bytes, surface: Surface) -> ParsedChat | GatewayError:
     try:
-        parsed = parse_chat(body, surface)
+        return parse_chat(body, surface)
     except GatewayError as error:
-        assert isinstance(error, InvalidRequest)
-        assert 400 <= error.status < 500
-        assert len(error.message) < 1_000
-        assert error.message.endswith((".", "?"))
-        assert error.param or error.code in ("invalid_json", "request_too_large")
-        assert error.param is None or error.param in error.message
-        return
-    assert isinstance(parsed, ParsedChat)
-    request = parsed.request
+        return error
+
+
+def check_parse(body: bytes, surface: Surface) -> None:
+    parsed = outcome(body, surface)
+    if isinstance(parsed, GatewayError):
+        check_refusal(parsed)
+    else:
+        check_request(parsed.request, surface)
+
+
+def check_refusal(error: GatewayError) -> None:
+    assert isinstance(error, InvalidRequest)
+    assert 400 <= error.status < 500
+    assert len(error.message) < 1_000
+    assert error.message.endswith((".", "?"))
+    assert error.param or error.code in ("invalid_json", "request_too_large")
+    assert error.param is None or error.param in error.message
+
+
+def check_request(request: ChatRequest, surface: Surface) -> None:
     assert request.messages
     assert None not in request.written.values()
     assert not {"routing", "extended_thinking"} & set(request.written)

@@ -1,4 +1,4 @@
-"""Reads our streams as clients do: frames of JSON, put together by an assembler of our own and by the openai package."""
+"""Reads our streams as clients do: frames, put together by an assembler of our own and by the openai package."""
 
 from typing import Any
 

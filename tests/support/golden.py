@@ -74,7 +74,7 @@ class Case:
         about = self.about
         return make_target(
             vendor=make_vendor(**{"format": self.format, **_members(about.get("vendor", {}))}),
-            abilities=Abilities(**{**_ABLE, **_members(about.get("abilities", {}))}),  # type: ignore[arg-type]  # JSON
+            abilities=Abilities(**{**_ABLE, **_members(about.get("abilities", {}))}),
             **_members(about.get("host", {})),
         )
 

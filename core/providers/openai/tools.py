@@ -35,8 +35,6 @@ def tool_members(request: ChatRequest, target: Target, disposed: Disposed) -> To
             offered = [pair for pair in offered if pair[0].name in choice.names]
             choice = ToolChoice(choice.mode)
         members["tool_choice"] = _choice(choice, request, native)
-    if not offered:
-        return _NO_TOOLS
     members["tools"] = [_sent(tool, entry, native) for tool, entry in offered]
     wrapped = () if native else (tool.name for tool, _ in offered if isinstance(tool, CustomTool))
     return ToolMembers(members, frozenset(wrapped))
@@ -51,13 +49,11 @@ def _as_written(request: ChatRequest) -> Sequence[Json]:
 
 
 def _sent(tool: Tool, entry: Json, native: bool) -> Json:
-    match tool:
-        case FunctionTool():
-            return _cleaned("function", entry or {"type": "function", "function": _function(tool)})
-        case CustomTool() if native:
-            return _cleaned("custom", entry or {"type": "custom", "custom": _custom(tool)})
-        case CustomTool():
-            return _cleaned("function", {"type": "function", "function": _function(as_function(tool))})
+    if isinstance(tool, FunctionTool):
+        return _cleaned("function", entry or {"type": "function", "function": _function(tool)})
+    if native:
+        return _cleaned("custom", entry or {"type": "custom", "custom": _custom(tool)})
+    return _cleaned("function", {"type": "function", "function": _function(as_function(tool))})
 
 
 def _function(tool: FunctionTool) -> Json:

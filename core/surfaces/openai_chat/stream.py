@@ -91,7 +91,8 @@ class StreamRenderer:
         """The frames of events that arrived together, as one piece; empty when nothing is to be sent."""
         frames: list[bytes] = []
         for event in batch:
-            if event.__class__ is TextDelta:
+            # By far the most; it comes first, and without a generator.
+            if isinstance(event, TextDelta):
                 frames.append(self._text(b'"content":', event))
             else:
                 frames.extend(self._frames(event))
@@ -114,8 +115,6 @@ class StreamRenderer:
 
     def _frames(self, event: Event) -> Iterator[bytes]:
         match event:
-            case TextDelta():
-                yield self._text(b'"content":', event)
             case RefusalDelta():
                 yield self._text(b'"refusal":', event)
             case ReasoningDelta():

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.catalog.file import parse_catalog
-from core.catalog.model import Abilities, Model, Thinking, ThinkingSwitch
+from core.catalog.model import Abilities, Model, ThinkingSwitch
 from functions.local.catalog.disagreements import Disagreement, disagreements
 from functions.local.catalog.findings import Finding, Severity
 from functions.local.catalog.hosts import host_table
+from functions.local.catalog.limits import longest_answer, window
 from functions.local.catalog.overlay import OVERLAY, OverlayModel, read_overlay
 from functions.local.catalog.rules import RULES, VendorRule, read_rules
 from functions.local.catalog.sources.folder import Sources, open_sources
 from functions.local.catalog.sources.offer import Offer
-from functions.local.catalog.states import abilities
+from functions.local.catalog.states import abilities, at_effort, natively
 from functions.local.catalog.writer import write_toml
 
 HEAD: Final = (
@@ -70,11 +71,14 @@ class _Builder:
         """A model and its variants, as catalog tables."""
         offers = {vendor: self._offers(model.id, vendor, name) for vendor, name in model.hosts.items()}
         home = offers[next(iter(model.hosts))]
-        able = abilities(owner, model, home)
+        able = abilities(owner, model, home, [offer for each in offers.values() for offer in each])
         table = self._model(owner, model, home, able)
         table["hosts"] = [
             host_table(model, vendor, offers[vendor], self._rules[vendor], able, table) for vendor in model.hosts
         ]
+        ends = [host.get("deprecated") for host in table["hosts"]]
+        if all(ends):
+            table["deprecated"] = max(ends)
         self._missing(model, table)
         yield table
         for name, variant in model.variants.items():
@@ -83,33 +87,25 @@ class _Builder:
                 "id": f"{model.id}:{name}",
                 "name": f"{model.name} ({variant.effort} effort)",
                 "aliases": [f"{alias}:{name}" for alias in table.get("aliases", ())],
-                "abilities": {
-                    **table["abilities"],
-                    "thinking": Thinking.ALWAYS,
-                    "efforts": [variant.effort],
-                },
+                "abilities": _said(at_effort(able, variant.effort)),
                 "quality": self._quality(model.id, variant.livebench, variant.lmarena),
                 "hosts": [_at_effort(host, variant.effort) for host in table["hosts"] if _has_effort(host)],
             }
 
     def _offers(self, model: str, vendor: str, upstream_model: str) -> Sequence[Offer]:
         found = [source.find(vendor, upstream_model) for source in self._sources.offers]
-        offers = [offer for offer in found if offer is not None]
+        offers = [natively(offer, self._rules[vendor]) for offer in found if offer is not None]
         self.disagreements += disagreements(model, vendor, offers)
         if not offers:
             self._note(Severity.WARNING, model, vendor, f"no source knows {upstream_model!r}")
         for offer in offers:
             for name in offer.zeros:
-                self._note(
-                    Severity.INFO, model, f"{vendor}.prices.{name}", f"{offer.source} says 0; taken as unknown"
-                )
+                self._note(Severity.INFO, model, f"{vendor}.prices.{name}", f"{offer.source} says 0; taken as unknown")
         return offers
 
-    def _model(
-        self, owner: str, model: OverlayModel, home: Sequence[Offer], able: Abilities
-    ) -> dict[str, Any]:
-        context = model.context_tokens or _context(home)
-        output = model.max_output_tokens or _first(offer.max_output_tokens for offer in home)
+    def _model(self, owner: str, model: OverlayModel, home: Sequence[Offer], able: Abilities) -> dict[str, Any]:
+        context = model.context_tokens or window(home)
+        output = model.max_output_tokens or longest_answer(home)
         if context is None or output is None:
             raise ValueError(f"{model.id}: no source states its limits; the overlay must")
         released = model.released or _first(offer.released for offer in home)
@@ -160,11 +156,6 @@ def _said(able: Abilities) -> dict[str, Any]:
     return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in said.items()}
 
 
-def _context(offers: Sequence[Offer]) -> int | None:
-    """The window: the largest that is stated, since one source gives the room for input alone."""
-    return max((offer.context_tokens for offer in offers if offer.context_tokens is not None), default=None)
-
-
 def _first(values: Iterable[Any]) -> Any:
     return next((value for value in values if value is not None), None)
 
@@ -182,5 +173,3 @@ def _has_effort(host: Mapping[str, Any]) -> bool:
 
 def _at_effort(host: Mapping[str, Any], effort: str) -> dict[str, Any]:
     return {**host, "options": {**host.get("options", {}), "reasoning_effort": effort}}
-
-

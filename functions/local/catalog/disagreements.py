@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from functions.local.catalog.limits import windows
 from functions.local.catalog.pricing import normal
 from functions.local.catalog.sources.offer import Offer, PriceList
 
@@ -26,23 +27,22 @@ def disagreements(model: str, vendor: str, offers: Sequence[Offer]) -> Iterable[
 
     A source that does not name a price says nothing about it. Limits are compared where a source has one.
     """
-    stated = [(offer, _numbers(offer)) for offer in offers]
+    means = dict(zip((offer.key for offer in offers if offer.context_tokens), windows(offers), strict=True))
+    stated = [(offer, _numbers(offer, means.get(offer.key))) for offer in offers]
     for field in dict.fromkeys(name for _, numbers in stated for name in numbers):
         said = tuple((offer.source, offer.date, numbers[field]) for offer, numbers in stated if field in numbers)
         if len({number for _, _, number in said}) > 1:
             yield Disagreement(model, vendor, field, said)
 
 
-def _numbers(offer: Offer) -> Mapping[str, str]:
-    numbers: dict[str, str] = {}
+def _numbers(offer: Offer, window: int | None) -> Mapping[str, str]:
+    numbers: dict[str, str] = {} if window is None else {"context_tokens": str(window)}
     if offer.quote is not None:
         numbers |= _prices("", offer.quote.standard)
         for service, listed in offer.quote.services.items():
             numbers |= _prices(f"{service}.", listed)
-    for name in ("context_tokens", "max_output_tokens"):
-        value = getattr(offer, name)
-        if value is not None:
-            numbers[name] = str(value)
+    if offer.max_output_tokens is not None:
+        numbers["max_output_tokens"] = str(offer.max_output_tokens)
     if offer.deprecated is not None:
         numbers["deprecated"] = offer.deprecated
     return numbers

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from core.catalog.model import Abilities, Thinking, ThinkingSwitch
+from core.catalog.model import Abilities, StructuredOutput, Thinking, ThinkingSwitch
+from functions.local.catalog.limits import longest_answer, window
 from functions.local.catalog.overlay import HostOverlay, OverlayModel
 from functions.local.catalog.pricing import change_tables, price_table
 from functions.local.catalog.rules import VendorRule
 from functions.local.catalog.sources.offer import Offer
+from functions.local.catalog.states import first_stated
 
 # Which ability stands behind which request field: a host that lacks it answers the field with an error.
 FIELDS: Final = {
@@ -17,7 +19,6 @@ FIELDS: Final = {
     "audio_input": ("messages[].content[].input_audio",),
     "structured_output": ("response_format.json_schema",),
 }
-SCHEMA: Final = "response_format.json_schema"
 
 
 def host_table(
@@ -42,15 +43,15 @@ def host_table(
     facts: dict[str, Any] = {
         "vendor": vendor,
         "upstream_model": model.hosts[vendor],
-        "context_tokens": _narrower("context_tokens", here, offers, table),
-        "max_output_tokens": _narrower("max_output_tokens", here, offers, table),
+        "context_tokens": _narrower(here.context_tokens or window(offers), table["context_tokens"]),
+        "max_output_tokens": _narrower(here.max_output_tokens or longest_answer(offers), table["max_output_tokens"]),
         "limit_field": here.limit_field or rule.limit_field,
         "thinking_switch": _switch(model, here, rule, able),
         "thinking_visible": _visible(here, rule, able),
         "longest_thinking_s": here.longest_thinking_s or rule.longest_thinking_s,
         "api_version": here.api_version or rule.api_version,
         "promises": {name: value for name, value in rule.promises if value},
-        "refuses": sorted({*rule.refuses, *here.refuses, *_lacking(offers, rule, able)}),
+        "refuses": sorted({*rule.refuses, *here.refuses, *_lacking(offers, able)}),
         "quirks": sorted(quirk.value for quirk in {*rule.quirks, *here.quirks}),
         "options": {**rule.options, **here.options},
         "deprecated": next((offer.deprecated for offer in offers if offer.deprecated), None),
@@ -59,12 +60,9 @@ def host_table(
     return {name: value for name, value in facts.items() if value not in (None, [], {})}
 
 
-def _narrower(name: str, here: HostOverlay, offers: Sequence[Offer], table: Mapping[str, Any]) -> int | None:
+def _narrower(own: int | None, model: int) -> int | None:
     """A host's own limit where it is below the model's."""
-    stated = [getattr(offer, name) for offer in offers if getattr(offer, name) is not None]
-    own = getattr(here, name) or (max(stated) if name == "context_tokens" else stated[0]) if stated else None
-    own = getattr(here, name) or own
-    return own if own is not None and own < table[name] else None
+    return own if own is not None and own < model else None
 
 
 def _switch(model: OverlayModel, here: HostOverlay, rule: VendorRule, able: Abilities) -> ThinkingSwitch | None:
@@ -74,25 +72,16 @@ def _switch(model: OverlayModel, here: HostOverlay, rule: VendorRule, able: Abil
 
 
 def _visible(here: HostOverlay, rule: VendorRule, able: Abilities) -> bool | None:
-    if able.thinking is Thinking.NONE:
-        return None
     said = rule.thinking_visible if here.thinking_visible is None else here.thinking_visible
-    return None if said else said
+    return False if said is False and able.thinking is not Thinking.NONE else None
 
 
-def _lacking(offers: Sequence[Offer], rule: VendorRule, able: Abilities) -> set[str]:
+def _lacking(offers: Sequence[Offer], able: Abilities) -> set[str]:
     """What the model can do and this host, by a source's word, cannot."""
-    lacking: set[str] = set()
-    stated: dict[str, bool] = {}
-    for offer in offers:
-        for name, value in offer.states.items():
-            stated.setdefault(name, value)
-    for ability, fields in FIELDS.items():
-        if stated.get(ability) is False and getattr(able, ability):
-            lacking |= set(fields)
-    if rule.needs_native_schema and not stated.get("native_schema", False):
-        lacking.add(SCHEMA)
-    return lacking
+    stated = first_stated(offers)
+    can = {name: bool(getattr(able, name)) for name in FIELDS}
+    can["structured_output"] = able.structured_output is not StructuredOutput.NONE
+    return {field for name, fields in FIELDS.items() if can[name] and stated.get(name) is False for field in fields}
 
 
 def _prices(here: HostOverlay, offers: Sequence[Offer], rule: VendorRule) -> dict[str, Any]:

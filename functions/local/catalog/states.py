@@ -1,10 +1,12 @@
 """Merges what sources and overlay say about a model's abilities; what nobody states is not an ability."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from core.catalog.model import Abilities, StructuredOutput, Thinking
 from functions.local.catalog.overlay import OverlayModel
+from functions.local.catalog.rules import VendorRule
 from functions.local.catalog.sources.offer import Offer
 
 # What an OpenAI model that thinks refuses, and what other owners' models without sampling refuse.
@@ -20,13 +22,19 @@ PLANNED_TOKENS: Final = {"minimal": 128, "low": 256, "medium": 2_048, "high": 6_
 ORDER: Final = ("minimal", "low", "medium", "high", "xhigh", "max")
 
 
-def abilities(owner: str, model: OverlayModel, offers: Iterable[Offer]) -> Abilities:
-    """The abilities of a model; of two sources that differ the first counts."""
-    offers = tuple(offers)
-    stated = _first_stated(offers)
+def abilities(owner: str, model: OverlayModel, offers: Sequence[Offer], elsewhere: Iterable[Offer]) -> Abilities:
+    """The abilities of a model.
+
+    Args:
+        owner: Whose model it is.
+        model: What the overlay says.
+        offers: What the sources say of the host whose word counts; of two that differ the first counts.
+        elsewhere: What they say of all hosts.
+    """
+    stated = first_stated(offers)
     known = {name: value for name, value in model.abilities if value is not None}
     thinking = _thinking(model, stated)
-    schema = _schema(offers)
+    schema = _schema(offers, elsewhere)
     can_sample = stated.get("sampling", True) if model.sampling is None else model.sampling
     refused = OPENAI_SAMPLING if owner == "openai" else SAMPLING
     named: dict[str, bool] = {
@@ -52,7 +60,27 @@ def abilities(owner: str, model: OverlayModel, offers: Iterable[Offer]) -> Abili
     )
 
 
-def _first_stated(offers: Iterable[Offer]) -> Mapping[str, bool]:
+def at_effort(able: Abilities, effort: str) -> Abilities:
+    """The abilities of a variant that always thinks, and only this hard."""
+    return replace(
+        able,
+        thinking=Thinking.ALWAYS,
+        thinks_by_default=False,
+        efforts=(effort,),
+        reasoning_tokens=PLANNED_TOKENS[effort],
+    )
+
+
+def natively(offer: Offer, rule: VendorRule) -> Offer:
+    """An offer whose word on schemas is about native support, where only that counts."""
+    if not rule.needs_native_schema or not offer.states:
+        return offer
+    native = offer.states.get("native_schema", False)
+    return replace(offer, states={**offer.states, "structured_output": native})
+
+
+def first_stated(offers: Iterable[Offer]) -> Mapping[str, bool]:
+    """What is said of each ability, by the first source that says anything."""
     stated: dict[str, bool] = {}
     for offer in offers:
         for name, value in offer.states.items():
@@ -60,11 +88,12 @@ def _first_stated(offers: Iterable[Offer]) -> Mapping[str, bool]:
     return stated
 
 
-def _schema(offers: Iterable[Offer]) -> StructuredOutput:
+def _schema(offers: Iterable[Offer], elsewhere: Iterable[Offer]) -> StructuredOutput:
     said = {offer.states["structured_output"] for offer in offers if "structured_output" in offer.states}
     if said == {True}:
         return StructuredOutput.VERIFIED
-    return StructuredOutput.NONE if said == {False} else StructuredOutput.UNVERIFIED
+    somewhere = any(offer.states.get("structured_output") for offer in elsewhere)
+    return StructuredOutput.NONE if said == {False} and not somewhere else StructuredOutput.UNVERIFIED
 
 
 def _thinking(model: OverlayModel, stated: Mapping[str, bool]) -> Thinking:

@@ -71,19 +71,15 @@ async def test_a_refusal_at_the_first_byte_is_survived(api: RuntimeApiEmulator, 
 
 
 async def test_starlettes_response_stops_when_nobody_listens(api: RuntimeApiEmulator, deadline: float) -> None:
-    closed = asyncio.Event()
-    first = asyncio.Event()
+    cut = asyncio.Event()
     app = FastAPI()
 
     @app.post("/v1/chat/completions")
     async def answer() -> StreamingResponse:
         async def chunks() -> AsyncIterator[bytes]:
-            try:
-                while True:
-                    yield b"data: 1\n\n"
-                    await first.wait()
-            finally:
-                closed.set()
+            while True:
+                yield b"data: 1\n\n"
+                await cut.wait()
 
         return StreamingResponse(chunks())
 
@@ -91,8 +87,7 @@ async def test_starlettes_response_stops_when_nobody_listens(api: RuntimeApiEmul
         call = api.invoke(rest_event(), deadline=deadline)
         call.cut_after = 1
         await call.done()
-        first.set()
-        await closed.wait()
+        cut.set()
         await api.polled(2)
 
 

@@ -28,9 +28,8 @@ from core.providers.http_errors import (
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("status", range(100, 600))
-def test_every_status_has_a_class(status: int) -> None:
-    assert issubclass(failure_class(status), UpstreamFailure)
+def test_every_status_has_a_class() -> None:
+    assert all(issubclass(failure_class(status), UpstreamFailure) for status in range(100, 600))
 
 
 @pytest.mark.parametrize(

@@ -44,5 +44,5 @@ def test_constants_that_are_no_json() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"{", b"nothing", b"\xff", b"[" * 100_000])
 def test_what_is_no_json_is_a_value_error(data: bytes) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError):  # noqa: PT011 - the words are the parsers' own
         LenientJson().loads(data)

@@ -8,7 +8,7 @@ from datetime import datetime
 import httpx
 import pytest
 
-from core.catalog.model import Format, Target, Vendor
+from core.catalog.model import Format, Quirk, Target, Vendor
 from core.chat import ChatRequest, FinishReason
 from core.errors import (
     AccountFailure,
@@ -22,7 +22,7 @@ from core.providers.base import Credential, Media, Outgoing, Prepared, RemoteMed
 from core.upstream.call import Caller
 from core.upstream.client import LARGEST_ERROR_BODY, UpstreamClient, body_of
 from tests.support.clock import ManualClock
-from tests.support.targets import make_target
+from tests.support.targets import make_target, make_vendor
 
 REQUEST = ChatRequest(model="lab/small", messages=(), written={})
 
@@ -141,6 +141,17 @@ async def test_a_call_goes_from_needs_to_the_last_event() -> None:
     request = transport.requests[0]
     assert (request.method, request.headers["authorization"], request.content) == ("POST", "signed", b"body")
     assert transport.body.closed
+
+
+@pytest.mark.parametrize(("quirks", "expected"), [((), "keep-alive"), ((Quirk.CLOSES_CONNECTIONS,), "close")])
+async def test_a_host_that_closes_its_connections_is_asked_for_a_new_one(
+    quirks: tuple[Quirk, ...], expected: str
+) -> None:
+    transport = Transport(200, Chunks(b"."))
+    target = make_target(vendor=make_vendor(quirks=frozenset(quirks)))
+    async for _ in make_caller(transport).call(REQUEST, {}, lambda choice, index: "id", target):
+        pass
+    assert transport.requests[0].headers.get("connection", "keep-alive") == expected
 
 
 async def test_nothing_is_read_after_the_terminal_event() -> None:

@@ -10,7 +10,7 @@ from genai_prices.data import providers
 from genai_prices.types import ConditionalPrice, ModelInfo, ModelPrice, StartDateConstraint, TieredPrices
 
 from functions.local.catalog.rules import VendorRule
-from functions.local.catalog.sources.offer import Change, Offer, PriceList, Quote, Tier
+from functions.local.catalog.sources.offer import Change, Offer, PriceList, Quote, Tier, to_pico
 
 _CLASSES: Final = {
     "input_mtok": "input",
@@ -99,10 +99,10 @@ def _list(prices: ModelPrice) -> tuple[PriceList, tuple[str, ...]]:
         value = getattr(prices, key, None)
         if isinstance(value, TieredPrices):
             for tier in value.tiers:
-                tiers.setdefault(tier.start, {})[name] = tier.price.normalize()
+                tiers.setdefault(tier.start, {})[name] = to_pico(tier.price)
             value = value.base
         if value:
-            base[name] = value.normalize()
+            base[name] = to_pico(value)
         elif value is not None:
             zeros.append(name)
     return PriceList(base, tuple(Tier(above, base | tiers[above]) for above in sorted(tiers))), tuple(zeros)

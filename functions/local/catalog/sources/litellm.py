@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from functions.local.catalog.rules import VendorRule
-from functions.local.catalog.sources.offer import Change, Offer, PriceList, Quote, Tier
+from functions.local.catalog.sources.offer import Change, Offer, PriceList, Quote, Tier, to_pico
 
 _CLASSES: Final = {
     "input_cost_per_token": "input",
@@ -49,7 +49,6 @@ _NATIVE_SCHEMA: Final = (
     "supports_bedrock_native_structured_output_by_default",
 )
 _PER_MILLION: Final = Decimal(1_000_000)
-_WHOLE_PICO: Final = Decimal("0.000001")
 
 Listed = dict[int, dict[str, Decimal]]
 
@@ -143,7 +142,7 @@ def _hours(written: str | list[str]) -> list[str]:
 
 
 def _per_million(per_token: Decimal | int) -> Decimal:
-    return (Decimal(per_token) * _PER_MILLION).quantize(_WHOLE_PICO).normalize()
+    return to_pico(per_token * _PER_MILLION)
 
 
 def _tokens(value: object) -> int | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from functions.local.catalog.rules import VendorRule
-from functions.local.catalog.sources.offer import Offer, PriceList, Quote, Rates, Tier
+from functions.local.catalog.sources.offer import Offer, PriceList, Quote, Rates, Tier, to_pico
 
 _CLASSES: Final = {
     "input": "input",
@@ -87,7 +87,7 @@ def _quote(cost: dict[str, Any], rule: VendorRule) -> tuple[Quote | None, tuple[
 
 
 def _rates(cost: dict[str, Any]) -> Rates:
-    return {name: Decimal(cost[key]).normalize() for key, name in _CLASSES.items() if cost.get(key)}
+    return {name: to_pico(Decimal(cost[key])) for key, name in _CLASSES.items() if cost.get(key)}
 
 
 def _states(entry: dict[str, Any]) -> dict[str, bool]:

@@ -2,11 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
-from typing import Protocol, TypeAlias
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Final, Protocol, TypeAlias
 
 Rates: TypeAlias = Mapping[str, Decimal]
 """Price per class of token, under the names of `core.money.Rates`; what is not stated is absent."""
+
+_WHOLE_PICO: Final = Decimal("0.000001")
+
+
+def to_pico(usd_per_million: Decimal) -> Decimal:
+    """A price, rounded half up to whole pico-dollars a token: vendors charge no finer, sources divide at times."""
+    return usd_per_million.quantize(_WHOLE_PICO, ROUND_HALF_UP).normalize()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import pytest
 
 from core.catalog.model import Abilities, Quirk, Thinking
 from core.chat import FinishReason
-from core.errors import BadReply, Interrupted, UpstreamUnavailable
+from core.errors import BadReply, Interrupted, UpstreamFailure, UpstreamUnavailable
 from core.events import Event, Finished, Noted, ReasoningDelta, RefusalDelta, TextDelta, UsageReported
 from core.framing.sse import MAX_EVENT_BYTES
 from core.providers.base import Outgoing, StreamDecoder
@@ -36,9 +36,9 @@ def read(*data: bytes, using: StreamDecoder | None = None) -> Outcome:
     return decoded(using or decoder(), data)
 
 
-def failed(*data: bytes, using: StreamDecoder | None = None) -> BaseException:
+def failed(*data: bytes, using: StreamDecoder | None = None) -> UpstreamFailure:
     error = read(*data, using=using).error
-    assert error is not None
+    assert isinstance(error, UpstreamFailure)
     return error
 
 
@@ -54,10 +54,8 @@ def test_what_came_before_a_failure_is_still_given() -> None:
 
 def test_done_is_the_marker_alone() -> None:
     good = decoder()
-    good.feed(delta("stop", content="a"))
-    assert not good.done
-    good.feed(DONE)
-    assert good.done
+    states = [(good.feed(read), good.done)[1] for read in (delta("stop", content="a"), DONE)]
+    assert states == [False, True]
     assert good.feed(delta(content="more")) == ()
     assert good.close() == ()
 
@@ -95,7 +93,7 @@ def test_bodies_without_end_are_given_up() -> None:
     page.feed(b"<html>" + b"x" * 900)
     with pytest.raises(BadReply):
         page.feed(b"x" * 2_000)
-    assert "larger" in failed(b"{" + b" " * MAX_EVENT_BYTES).detail  # type: ignore[attr-defined]  # an upstream failure
+    assert "larger" in failed(b"{" + b" " * MAX_EVENT_BYTES).detail
 
 
 @pytest.mark.parametrize(

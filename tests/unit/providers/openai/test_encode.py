@@ -1,5 +1,6 @@
 """The body, address and headers of a call."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsStr
 from pydantic import TypeAdapter
 
 from core.catalog.model import Abilities, Auth, Format, Quirk, StructuredOutput, Target
-from core.chat import ChatRequest
+from core.chat import ChatRequest, CustomTool, FunctionTool
 from core.errors import InvalidRequest
 from core.providers.base import Credential, Outgoing, Prepared
 from core.providers.openai import OpenAIFormat
@@ -81,7 +82,7 @@ def test_the_call_is_signed_by_the_vendors_style() -> None:
 
 
 def test_plain_fields_go_as_they_were_written() -> None:
-    written = {
+    written: dict[str, Any] = {
         "temperature": 0.25,
         "top_p": 1,
         "seed": 7,
@@ -99,7 +100,7 @@ def test_plain_fields_go_as_they_were_written() -> None:
 
 
 def test_fields_nobody_documents_go_to_hosts_of_this_format() -> None:
-    extra = {"top_k": 4, "chat_template_kwargs": {"a": 1}}
+    extra: dict[str, Any] = {"top_k": 4, "chat_template_kwargs": {"a": 1}}
     assert extra.items() <= body(ask(**extra)).items()
 
 
@@ -143,7 +144,12 @@ def test_the_hosts_words_for_fields_and_values() -> None:
     ],
 )
 def test_the_limit_has_one_name(to: Target, name: str) -> None:
-    for written in ({"max_tokens": 5}, {"max_completion_tokens": 5}, {"max_completion_tokens": 5, "max_tokens": 9}):
+    forms: list[dict[str, Any]] = [
+        {"max_tokens": 5},
+        {"max_completion_tokens": 5},
+        {"max_completion_tokens": 5, "max_tokens": 9},
+    ]
+    for written in forms:
         made = body(ask(**written), to)
         assert {key: made[key] for key in made if key.startswith("max_")} == {name: 5}
 
@@ -268,6 +274,15 @@ def test_custom_tools_are_functions_for_a_clone() -> None:
     native = target(Quirk.CUSTOM_TOOLS)
     assert sent(request, native).custom_tools == frozenset()
     assert body(request, native)["tools"] == [WEATHER, SHELL]
+
+
+def test_tools_of_our_own_need_no_json() -> None:
+    ours = (FunctionTool("clock"), CustomTool("shell", format={"type": "text"}))
+    request = replace(ask(tools=[WEATHER]), tools=ours)
+    assert body(request, target(Quirk.CUSTOM_TOOLS))["tools"] == [
+        {"type": "function", "function": {"name": "clock"}},
+        {"type": "custom", "custom": {"name": "shell", "format": {"type": "text"}}},
+    ]
 
 
 def test_the_call_knows_how_many_answers_were_asked_for() -> None:

@@ -14,7 +14,6 @@ from core.errors import (
     BadReply,
     ContentRefused,
     ContextTooLong,
-    GatewayError,
     ModelUnavailable,
     Recovery,
     UpstreamFailure,
@@ -29,10 +28,12 @@ from tests.support.targets import make_target, make_vendor
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
 
-def failure(status: int, body: Any, *quirks: Quirk, headers: dict[str, str] | None = None) -> GatewayError:
+def failure(status: int, body: Any, *quirks: Quirk, headers: dict[str, str] | None = None) -> UpstreamFailure:
     raw = body if isinstance(body, bytes) else orjson.dumps(body)
     to = make_target(vendor=make_vendor(quirks=frozenset(quirks), renames={"seed": "random_seed"}))
-    return OpenAIFormat().decode_error(to, status, headers or {}, raw, NOW)
+    made = OpenAIFormat().decode_error(to, status, headers or {}, raw, NOW)
+    assert isinstance(made, UpstreamFailure)
+    return made
 
 
 def error(code: Any = None, type_: str | None = None, message: str = "m", **more: Any) -> dict[str, Any]:
@@ -116,25 +117,23 @@ def test_prose_decides_nothing_elsewhere(status: int) -> None:
 
 
 def test_billing_is_never_waited_for() -> None:
-    assert failure(429, error("insufficient_quota")).__class__.recovery is Recovery.OPERATOR  # type: ignore[attr-defined]  # an upstream failure
+    assert failure(429, error("insufficient_quota")).recovery is Recovery.OPERATOR
 
 
-@pytest.mark.parametrize("status", range(100, 600))
 @pytest.mark.parametrize("code", [None, "context_length_exceeded", "unknown"])
-def test_every_status_with_any_code_is_an_upstream_failure(status: int, code: str | None) -> None:
-    made = failure(status, error(code))
-    assert isinstance(made, UpstreamFailure)
-    assert made.upstream_status == status
+def test_every_status_with_any_code_is_an_upstream_failure(code: str | None) -> None:
+    for status in range(100, 600):
+        assert failure(status, error(code)).upstream_status == status
 
 
 def test_what_the_operator_gets() -> None:
     made = failure(429, error("rate_limit_exceeded", message="Limit in org-123 at Lab"), headers={"retry-after": "9"})
-    assert isinstance(made, UpstreamRateLimited)
+    assert type(made) is UpstreamRateLimited
     assert made.retry_after_s == 9
     assert made.detail == "rate_limit_exceeded: Limit in org-123 at Lab"
     assert made.upstream_code == "rate_limit_exceeded"
     assert "Lab" not in made.message
-    assert failure(500, error(None, "server_error")).upstream_code == "server_error"  # type: ignore[attr-defined]  # an upstream failure
+    assert failure(500, error(None, "server_error")).upstream_code == "server_error"
 
 
 def test_what_the_caller_gets_for_a_wrong_request() -> None:
@@ -181,4 +180,4 @@ def test_an_error_in_a_stream_means_what_its_own_status_would(
 
 @given(st.integers(100, 599), st.binary(max_size=60))
 def test_any_error_response_is_a_failure(status: int, body: bytes) -> None:
-    assert isinstance(failure(status, body), UpstreamFailure)
+    assert failure(status, body).upstream_status == status

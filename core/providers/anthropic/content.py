@@ -1,0 +1,150 @@
+"""One message's content as blocks: text, images, documents, tool calls and their results, thinking put back.
+
+It looks at one message at a time; turns and their order are in `history`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import orjson
+
+from core.catalog.model import Target
+from core.chat import (
+    AudioPart,
+    FilePart,
+    ImagePart,
+    Json,
+    Message,
+    Part,
+    RefusalPart,
+    SealedThinking,
+    TextPart,
+    ToolCall,
+)
+from core.errors import InvalidRequest
+from core.providers.anthropic.caching import marked
+from core.providers.anthropic.media import document_block, image_block
+from core.providers.base import Prepared
+from core.providers.custom_tools import INPUT
+from core.providers.fields import Disposed
+
+Block: TypeAlias = dict[str, Json]
+
+NOT_JSON: Final = "_raw"
+"""The key under which arguments go that are no JSON object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Says messages in blocks for one target. `ids` gives the id to send for every tool call id."""
+
+    target: Target
+    prepared: Prepared
+    disposed: Disposed
+    ids: Mapping[str, str]
+
+    def spoken(self, message: Message, index: int) -> list[Block]:
+        """What a user, a system message or an assistant says, without what is blank."""
+        blocks: list[Block] = []
+        for place, part in enumerate(message.parts):
+            block = self._part(part, f"messages[{index}].content[{place}]")
+            if block is not None:
+                blocks.append(block)
+        return blocks
+
+    def answered(self, message: Message, index: int) -> list[Block]:
+        """An assistant's turn: thinking where it was, then text, then calls."""
+        spoken = self.spoken(message, index)
+        if message.audio_transcript and not spoken:
+            spoken += _texts(message.audio_transcript)
+        if message.refusal:
+            spoken += _texts(message.refusal)
+        thinking = self.remembered(message.tool_calls)
+        blocks = _thought(thinking, 0) + spoken
+        last = len(message.tool_calls)
+        for number, call in enumerate(message.tool_calls, start=1):
+            blocks.append(self._call(call))
+            blocks += _thought(thinking, number, or_later=number == last)
+        return blocks
+
+    def result(self, message: Message) -> Block:
+        """A tool's result. The format has cache marks on results, not inside them."""
+        call_id = message.tool_call_id or ""
+        block: Block = {"type": "tool_result", "tool_use_id": self.ids.get(call_id, call_id)}
+        texts = [part for part in message.parts if isinstance(part, TextPart)]
+        said = [text for part in texts for text in _texts(part.text)]
+        if said:
+            block["content"] = said[0]["text"] if len(said) == 1 else said
+        marks = [part.breakpoint for part in texts if part.breakpoint is not None]
+        return marked(block, marks[-1] if marks else None, self.disposed)
+
+    def remembered(self, calls: Sequence[ToolCall]) -> tuple[SealedThinking, ...]:
+        """The thinking that this very host did before these calls; it is worth nothing elsewhere."""
+        turns = self.prepared.turns
+        turn = next((turns[call.id] for call in calls if call.id in turns), None)
+        if turn is None or turn.host != self.target.name:
+            return ()
+        return tuple(block for block in turn.thinking if block.detail is None)
+
+    def _part(self, part: Part, at: str) -> Block | None:
+        match part:
+            case TextPart():
+                if not part.text.strip():
+                    return None
+                return marked({"type": "text", "text": part.text}, part.breakpoint, self.disposed)
+            case RefusalPart():
+                return {"type": "text", "text": part.refusal} if part.refusal.strip() else None
+            case ImagePart():
+                block = image_block(part.url, self.prepared.media, f"{at}.image_url.url")
+                return marked(block, part.breakpoint, self.disposed)
+            case FilePart():
+                return marked(self._file(part, f"{at}.file"), part.breakpoint, self.disposed)
+            case AudioPart():
+                path = f"{at}.input_audio"
+                raise InvalidRequest("This model takes no audio.", param=path, code="unsupported_parameter")
+
+    def _file(self, part: FilePart, at: str) -> Block:
+        if part.data is None:
+            path = f"{at}.file_id"
+            said = "The file is kept by another vendor. Send its bytes in 'file_data'."
+            raise InvalidRequest(said, param=path, code="unsupported_parameter")
+        block = document_block(part.data, self.prepared.media, f"{at}.file_data")
+        titled = part.filename and self.disposed.sends("messages[].content[].file.filename")
+        return {**block, "title": part.filename} if titled and block["type"] == "document" else block
+
+    def _call(self, call: ToolCall) -> Block:
+        return {
+            "type": "tool_use",
+            "id": self.ids.get(call.id, call.id),
+            "name": call.name,
+            "input": {INPUT: call.arguments} if call.kind == "custom" else _input(call.arguments),
+        }
+
+
+def _texts(text: str) -> list[Block]:
+    return [{"type": "text", "text": text}] if text.strip() else []
+
+
+def _thought(thinking: Sequence[SealedThinking], calls: int, *, or_later: bool = False) -> list[Block]:
+    """The blocks that came after so many calls, in their order."""
+    return [
+        _sealed(block) for block in thinking if block.calls_before == calls or (or_later and block.calls_before > calls)
+    ]
+
+
+def _sealed(block: SealedThinking) -> Block:
+    if block.redacted is not None:
+        return {"type": "redacted_thinking", "data": block.redacted}
+    return {"type": "thinking", "thinking": block.text, "signature": block.signature or ""}
+
+
+def _input(arguments: str) -> Json:
+    """Arguments as the object that the format wants: byte for byte where they are one."""
+    if not arguments.strip():
+        return {}
+    try:
+        parsed = orjson.loads(arguments)
+    except orjson.JSONDecodeError:
+        return {NOT_JSON: arguments}
+    return orjson.Fragment(arguments) if isinstance(parsed, dict) else {NOT_JSON: arguments}

@@ -1,0 +1,26 @@
+"""What must be known of the events that went by: all but the text, which is only counted unless it is wanted."""
+
+from dataclasses import dataclass, field
+
+from core.chat import Usage
+from core.events import Event, ReasoningDelta, RefusalDelta, TextDelta, UsageReported
+
+
+@dataclass(slots=True)
+class Seen:
+    """The events of one answer. `text_bytes` counts its text and reasoning, in UTF-8; `usage` is the last reported."""
+
+    events: list[Event] = field(default_factory=list)
+    text_bytes: int = 0
+    usage: Usage | None = None
+
+    def note(self, events: tuple[Event, ...], *, keep_text: bool) -> None:
+        """Add events; without `keep_text` a stream of any length takes little memory."""
+        for event in events:
+            if isinstance(event, UsageReported):
+                self.usage = event.usage
+            if isinstance(event, TextDelta | RefusalDelta | ReasoningDelta):
+                self.text_bytes += len(event.text.encode("utf-8", "replace"))
+                if not keep_text and not isinstance(event, ReasoningDelta):
+                    continue
+            self.events.append(event)

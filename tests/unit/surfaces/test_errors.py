@@ -1,0 +1,85 @@
+"""Failures as callers see them: status, headers and envelope."""
+
+import pytest
+
+from core.errors import (
+    Conflict,
+    GatewayError,
+    InvalidRequest,
+    Overloaded,
+    RateLimited,
+    StoreUnavailable,
+    Unprocessable,
+    UpstreamRateLimited,
+    UpstreamUnavailable,
+)
+from core.surfaces.errors import error_answer
+from core.surfaces.headers import DEFAULT_PREFIX, answer_headers
+
+ID = "req-" + "0" * 32
+
+
+def every_class(root: type[GatewayError] = GatewayError) -> list[type[GatewayError]]:
+    return [root, *(each for child in root.__subclasses__() for each in every_class(child))]
+
+
+def test_an_envelope_in_full() -> None:
+    status, headers, body = error_answer(InvalidRequest("'n' is wrong.", param="n"), ID, DEFAULT_PREFIX)
+    assert status == 400
+    assert headers == {"X-Inferbase-Request-Id": ID, "x-request-id": ID, "x-should-retry": "false"}
+    assert body == {
+        "error": {
+            "message": "'n' is wrong.",
+            "type": "invalid_request_error",
+            "param": "n",
+            "code": "invalid_value",
+        },
+        "request_id": ID,
+    }
+
+
+@pytest.mark.parametrize("kind", every_class(), ids=lambda kind: kind.__name__)
+def test_every_failure_has_a_status_a_type_and_a_code(kind: type[GatewayError]) -> None:
+    status, headers, body = error_answer(kind("Something."), ID, "X-Own-")
+    assert 400 <= status < 600
+    assert set(body["error"]) == {"message", "type", "param", "code"}
+    assert body["error"]["type"]
+    assert body["error"]["code"]
+    assert headers["X-Own-Request-Id"] == ID
+
+
+@pytest.mark.parametrize(("seconds", "header"), [(0, "1"), (0.2, "1"), (1, "1"), (1.01, "2"), (90.5, "91")])
+def test_waits_are_whole_seconds_rounded_up(seconds: float, header: str) -> None:
+    _, headers, _ = error_answer(RateLimited("Slow down.", retry_after_s=seconds), ID, DEFAULT_PREFIX)
+    assert headers["Retry-After"] == header
+
+
+@pytest.mark.parametrize(
+    ("error", "may"),
+    [
+        (RateLimited("x"), True),
+        (UpstreamRateLimited("x"), True),
+        (Overloaded("x"), True),
+        (StoreUnavailable("x"), True),
+        (Conflict("x", code="idempotency_in_progress"), True),
+        (Conflict("x"), False),
+        (UpstreamUnavailable("x", code="all_attempts_failed"), False),
+        (Unprocessable("x"), False),
+        (GatewayError("x"), False),
+    ],
+    ids=lambda value: value.code if isinstance(value, GatewayError) else "",
+)
+def test_clients_are_told_not_to_repeat_what_a_repeat_cannot_mend(error: GatewayError, may: bool) -> None:
+    _, headers, _ = error_answer(error, ID, DEFAULT_PREFIX)
+    assert ("x-should-retry" in headers) != may
+
+
+def test_headers_of_an_answer() -> None:
+    assert answer_headers("X-Own-", ID, model="lab/small", cost_micros=0, latency_ms=12) == {
+        "X-Own-Request-Id": ID,
+        "x-request-id": ID,
+        "X-Own-Model": "lab/small",
+        "X-Own-Cost-Micros": "0",
+        "X-Own-Latency-Ms": "12",
+    }
+    assert answer_headers("X-Own-", ID) == {"X-Own-Request-Id": ID, "x-request-id": ID}

@@ -1,0 +1,110 @@
+"""The usage object: canonical tokens, the ledger's own number, and parts that add up."""
+
+from decimal import Decimal
+
+import orjson
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from openai.types import CompletionUsage
+
+from core.chat import Json, Usage
+from core.money import Charge
+from core.surfaces.openai_chat import usage_object
+
+MICROS = st.integers(0, 50) | st.integers(0, 10**4) | st.integers(0, 10**8)
+
+
+def test_everything_there_is_to_say() -> None:
+    usage = Usage(
+        input_tokens=100,
+        cached_tokens=40,
+        cache_write_tokens=1,
+        cache_write_5m_tokens=2,
+        cache_write_1h_tokens=3,
+        input_audio_tokens=5,
+        input_image_tokens=6,
+        output_tokens=20,
+        reasoning_tokens=7,
+        output_audio_tokens=8,
+        estimated=True,
+        extra={
+            "prompt_tokens_details": {"text_tokens": 30},
+            "completion_tokens_details": {"accepted_prediction_tokens": 4},
+        },
+    )
+    made = usage_object(
+        usage,
+        Charge(total=30, input=10, output=15, guardrail=5),
+        latency_ms=1_200,
+        ttft_ms=80,
+        truncated="max_tokens",
+        dropped_params=["user", "seed", "user"],
+        structured_output_repair="fence",
+    )
+    assert made == {
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "total_tokens": 120,
+        "prompt_tokens_details": {
+            "text_tokens": 30,
+            "cached_tokens": 40,
+            "cache_write_tokens": 6,
+            "audio_tokens": 5,
+            "image_tokens": 6,
+        },
+        "completion_tokens_details": {"accepted_prediction_tokens": 4, "reasoning_tokens": 7, "audio_tokens": 8},
+        "cost_micros": 30,
+        "cost": 0.00003,
+        "cost_details": {
+            "input_cost": 0.00001,
+            "output_cost": 0.000015,
+            "guardrail_cost": 0.000005,
+            "total_cost": 0.00003,
+        },
+        "latency_ms": 1_200,
+        "ttft_ms": 80,
+        "truncated": "max_tokens",
+        "dropped_params": ["seed", "user"],
+        "structured_output_repair": "fence",
+        "estimated": True,
+    }
+    CompletionUsage.model_validate(made)
+
+
+@pytest.mark.parametrize("usage", [None, Usage(), Usage(reasoning_tokens=None)])
+def test_details_are_always_there_and_what_is_not_known_is_null(usage: Usage | None) -> None:
+    assert usage_object(usage, None, latency_ms=3) == {
+        "prompt_tokens": 0,
+        "completion_tokens": 0,
+        "total_tokens": 0,
+        "prompt_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0, "audio_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+        "cost_micros": None,
+        "cost": None,
+        "cost_details": None,
+        "latency_ms": 3,
+    }
+
+
+def costs(made: Json) -> tuple[float, float, float, float]:
+    details = orjson.loads(orjson.dumps(made))["cost_details"]
+    return details["input_cost"], details["output_cost"], details["guardrail_cost"], details["total_cost"]
+
+
+@given(MICROS, MICROS, st.just(0) | MICROS)
+@example(4_146, 2_141, 513)  # none of the nearest floats to the first will do
+def test_dollars_add_up_as_readers_of_floats_add_them(first: int, second: int, third: int) -> None:
+    charge = Charge(first + second + third, first, second, third)
+    made = usage_object(None, charge, latency_ms=0)
+    input_cost, output_cost, guardrail_cost, total = costs(made)
+    assert input_cost + output_cost + guardrail_cost == total == made["cost"] == charge.total / 1_000_000
+    for part, micros in ((input_cost, first), (output_cost, second), (guardrail_cost, third)):
+        assert round(part * 1_000_000, 6) == micros
+        assert part >= 0
+        assert (part == 0) == (micros == 0)
+
+
+def test_most_dollars_are_exact_in_their_digits_too() -> None:
+    input_cost, output_cost, _, total = costs(usage_object(None, Charge(350, 100, 250), latency_ms=0))
+    assert Decimal(str(input_cost)) + Decimal(str(output_cost)) == Decimal(str(total)) == Decimal("0.00035")
