@@ -47,6 +47,7 @@ class Quirk(Enum):
     REASONING_BACK = "reasoning_back"  # wants `reasoning_content` of tool turns back
     REASONING_DETAILS_BACK = "reasoning_details_back"  # wants `reasoning_details` of tool turns back
     THINK_TAGS = "think_tags"  # thinking arrives as `<think>` at the start of the content
+    CLOSING_THINK_TAG = "closing_think_tag"  # thinking begins the content, and only `</think>` tells its end
     CUSTOM_TOOLS = "custom_tools"  # knows tools of type `custom` and `allowed_tools`
     PARSED_REASONING = "parsed_reasoning"  # shows thinking only with `reasoning_format: "parsed"`
     URLS_IN_PATH = "urls_in_path"  # the model's name is part of the path (Azure deployments)

@@ -14,8 +14,15 @@ def _openai() -> Provider:
     return OpenAIFormat()
 
 
+def _anthropic() -> Provider:
+    from core.providers.anthropic import AnthropicFormat
+
+    return AnthropicFormat()
+
+
 _MAKERS: Final[Mapping[Format, Callable[[], Provider]]] = {
     Format.OPENAI: _openai,
+    Format.ANTHROPIC: _anthropic,
 }
 
 

@@ -63,7 +63,7 @@ def plan_named(
         hold_reasoning=request.stream and request.extended_thinking is False,
         max_attempts=effective.max_attempts,
     )
-    return plan, _decision(request, model, effective, dropped, thinking_reason)
+    return plan, _decision(request, model, effective, thinking_reason)
 
 
 def _narrow(
@@ -109,7 +109,6 @@ def _decision(
     request: ChatRequest,
     model: Model,
     effective: Effective,
-    dropped: tuple[tuple[Candidate, str], ...],
     thinking_reason: str | None,
 ) -> Decision:
     unverified = (
@@ -117,16 +116,12 @@ def _decision(
         and request.response_format.type == "json_schema"
         and model.abilities.structured_output is StructuredOutput.UNVERIFIED
     )
-    excluded: dict[str, tuple[str, ...]] = {}
-    for candidate, code in dropped:
-        excluded[code] = (*excluded.get(code, ()), candidate.target.name)
     return Decision(
         pick=model.id,
         policy=effective.policy.name,
         optimize=effective.optimize,
         alternatives=(Alternative(model.id, score=1.0),),
         reasoning=f"The request named {model.id}.",
-        excluded=excluded,
         thinking="on" if thinking_reason else None,
         thinking_reason=thinking_reason,
         structured_output="unverified" if unverified else None,

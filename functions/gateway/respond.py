@@ -9,9 +9,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from core.errors import GatewayError, InternalError
-from core.exchange import Exchange, Head
+from core.exchange import Exchange
 from core.framing.sse import comment
 from core.ports import Clock, Journal
+from core.presentation import Head
 from core.surfaces.errors import error_answer
 from core.surfaces.headers import answer_headers
 

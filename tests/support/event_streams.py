@@ -38,8 +38,9 @@ CITATION = st.fixed_dictionaries(
 
 @st.composite
 def _call(draw: st.DrawFn, choice: int, call: int, *, custom: bool) -> list[Event]:
-    kind = "custom" if custom and draw(st.booleans()) else "function"
-    started = ToolCallStarted(choice, call, f"call_{choice}_{call}", draw(NAMES), kind=kind)
+    is_custom = custom and draw(st.booleans())
+    call_id, name = f"call_{choice}_{call}", draw(NAMES)
+    started = ToolCallStarted(choice, call, call_id, name, kind="custom" if is_custom else "function")
     return [started, *(ToolCallDelta(choice, call, piece) for piece in draw(st.lists(TEXTS, max_size=3)))]
 
 

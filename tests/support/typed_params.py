@@ -20,7 +20,7 @@ STRINGS = {
 NUMBERS = {"top_logprobs": 3, "n": 2, "seed": 7, "logit_bias": 5}
 
 # Free-form in the types, not in what they mean.
-OBJECTS = {
+OBJECTS: dict[str, dict[str, Json]] = {
     "tool_choice.allowed_tools.tools[]": {"type": "function", "function": {"name": "word"}},
     "messages[].content[].file": {"file_data": "JVBERi0="},
 }
@@ -82,7 +82,7 @@ def paths(kind: Any, path: str) -> set[str]:
 def _of_members(kind: Any, path: str) -> Iterator[Sample]:
     hints = _members(kind)
     members = {name: samples(member, f"{path}.{name}") for name, member in hints.items()}
-    least: dict[str, Json] = dict(OBJECTS.get(path, {}))
+    least: dict[str, Json] = {**OBJECTS.get(path, {})}
     for name, hint in hints.items():
         if typing.get_origin(hint) is Required:
             least[name] = next((each.value for each in members[name] if each.value is not None), None)

@@ -64,12 +64,12 @@ class BlockReader:
 
     def __init__(self, custom_tools: frozenset[str]) -> None:
         self._custom_tools = custom_tools
-        self._open: dict[Json, _Block] = {}
+        self._open: dict[int | None, _Block] = {}
         self._calls = 0
         self._length = 0
         self._has_thought = False
 
-    def open(self, index: Json, block: Mapping[str, Json], events: list[Event]) -> None:
+    def open(self, index: int | None, block: Mapping[str, Json], events: list[Event]) -> None:
         """A block begins, with whatever stands in it already.
 
         Raises:
@@ -88,14 +88,15 @@ class BlockReader:
                 thinking.signature = _string(block.get("signature"))
             case "redacted_thinking":
                 self._open[index] = _Ignored()
-                data = _string(block.get("data"))
-                events.append(ThinkingSealed(0, SealedThinking(redacted=data, calls_before=self._calls)))
+                data = block.get("data")
+                if isinstance(data, str):
+                    events.append(ThinkingSealed(0, SealedThinking(redacted=data, calls_before=self._calls)))
             case "tool_use":
                 self._open[index] = self._started(block, events)
             case _:
                 self._open[index] = _Ignored()
 
-    def add(self, index: Json, delta: Mapping[str, Json], events: list[Event]) -> None:
+    def add(self, index: int | None, delta: Mapping[str, Json], events: list[Event]) -> None:
         """A piece of an open block.
 
         Raises:
@@ -118,7 +119,7 @@ class BlockReader:
             case _Ignored():
                 pass
 
-    def close(self, index: Json, events: list[Event]) -> None:
+    def close(self, index: int | None, events: list[Event]) -> None:
         """A block ends; one that is not open has ended before."""
         match self._open.pop(index, None):
             case _Text() as text:

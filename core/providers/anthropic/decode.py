@@ -44,6 +44,8 @@ class MessagesDecoder:
         Raises:
             UpstreamFailure: The host reports an error in band, or sends what is not the format.
         """
+        if self.done:
+            return ()
         if self._failure is not None:
             raise self._failure
         if len(self._head) < MAX_DETAIL:
@@ -103,11 +105,11 @@ class MessagesDecoder:
             raise bad_reply("an event is not an object")
         match event.get("type"):
             case "content_block_delta":
-                self._blocks.add(event.get("index"), _object(event, "delta"), events)
+                self._blocks.add(_index(event), _object(event, "delta"), events)
             case "content_block_start":
-                self._blocks.open(event.get("index"), _object(event, "content_block"), events)
+                self._blocks.open(_index(event), _object(event, "content_block"), events)
             case "content_block_stop":
-                self._blocks.close(event.get("index"), events)
+                self._blocks.close(_index(event), events)
             case "message_start":
                 self._report(_object(event, "message").get("usage"), events)
             case "message_delta":
@@ -141,7 +143,7 @@ class MessagesDecoder:
             return
         details = said.get("stop_details")
         category = details.get("category") if isinstance(details, dict) else None
-        self._stop = Finished(0, finish_reason(word), f"{word}: {category}" if category else word)
+        self._stop = Finished(0, finish_reason(word), f"{word}: {category}" if isinstance(category, str) else word)
 
     def _report(self, usage: Json, events: list[Event]) -> None:
         report = self._usage.read(usage)
@@ -152,6 +154,11 @@ class MessagesDecoder:
         self._blocks.end(events)
         events.append(self._stop or Finished(0, FinishReason.STOP))
         self.done = True
+
+
+def _index(event: dict[str, Json]) -> int | None:
+    index = event.get("index")
+    return index if type(index) is int else None
 
 
 def _object(event: dict[str, Json], name: str) -> dict[str, Json]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from core.catalog.model import Target
 from core.chat import Json
-from core.errors import AccountFailure, ContextTooLong, ModelUnavailable, UpstreamFailure
+from core.errors import AccountFailure, ContextTooLong, UpstreamFailure
 from core.providers.failure_words import caller_message
 from core.providers.http_errors import ErrorBody, error_of, failure_class, read_error, retry_after_s
 
@@ -43,8 +43,6 @@ _ACCOUNT: Final = frozenset(
         *("authentication_error", "billing_error", "permission_error"),
     }
 )
-_MODEL: Final = frozenset({"not_found_error"})
-
 # The statuses whose class a code may refine; on the others the status has said it all.
 _REFINED: Final = frozenset({400, 404, 413, 422, 429})
 
@@ -61,7 +59,7 @@ def failure_of(target: Target, status: int, headers: Mapping[str, str], body: by
 def failure_in_band(target: Target, said: Json) -> UpstreamFailure:
     """The failure that an error inside a successful response means: as if it had come with its own status."""
     error = error_of(said)
-    return _failure(target, STATUS_OF.get(error.type, _IN_BAND_STATUS), error, None)
+    return _failure(target, STATUS_OF.get(error.type) or _own_status(error), error, None)
 
 
 def _failure(target: Target, status: int, said: ErrorBody, retry_after: float | None) -> UpstreamFailure:
@@ -77,11 +75,8 @@ def _failure(target: Target, status: int, said: ErrorBody, retry_after: float | 
 
 
 def _class(status: int, said: ErrorBody, code: str) -> type[UpstreamFailure]:
-    if status in _REFINED:
-        if {code, said.type} & _ACCOUNT:
-            return AccountFailure
-        if said.type in _MODEL:
-            return ModelUnavailable
+    if status in _REFINED and {code, said.type} & _ACCOUNT:
+        return AccountFailure
     if status in _PROSE_STATUSES:
         prose = said.message.lower()
         if any(words in prose for words in _TOO_LONG):
@@ -95,3 +90,9 @@ def _error_code(said: ErrorBody) -> str:
     details = said.fields.get("details")
     code = details.get("error_code") if isinstance(details, dict) else None
     return code if isinstance(code, str) else ""
+
+
+def _own_status(said: ErrorBody) -> int:
+    """The status that an error of Google's own carries as its code."""
+    is_status = len(said.code) == 3 and said.code.isascii() and said.code.isdigit() and said.code >= "400"
+    return int(said.code) if is_status else _IN_BAND_STATUS

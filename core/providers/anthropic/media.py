@@ -48,17 +48,19 @@ def remote_media(request: ChatRequest, target: Target) -> tuple[RemoteMedia, ...
     Anthropic fetches images and PDFs from `https:` addresses (wire reference, 2.1, read 2026-11-30); a document that
     does not look like a PDF may be text, which it takes by value alone.
     """
-    inlines = target.has(Quirk.INLINE_MEDIA)
+    fetches = not target.has(Quirk.INLINE_MEDIA)
     found: dict[str, RemoteMedia] = {}
     for index, message in enumerate(request.messages):
         for place, part in enumerate(message.parts):
             at = f"messages[{index}].content[{place}]"
-            if isinstance(part, ImagePart) and is_remote(part.url):
-                if inlines or not _is_secure(part.url):
-                    found.setdefault(part.url, RemoteMedia(part.url, f"{at}.image_url.url"))
-            elif isinstance(part, FilePart) and part.data and is_remote(part.data):
-                if inlines or not _is_secure(part.data) or not _looks_like_pdf(part.data):
-                    found.setdefault(part.data, RemoteMedia(part.data, f"{at}.file.file_data"))
+            if isinstance(part, ImagePart):
+                url, path, is_taken = part.url, f"{at}.image_url.url", _is_secure(part.url)
+            elif isinstance(part, FilePart) and part.data:
+                url, path, is_taken = part.data, f"{at}.file.file_data", _is_secure(part.data) and _is_pdf(part.data)
+            else:
+                continue
+            if is_remote(url) and not (fetches and is_taken):
+                found.setdefault(url, RemoteMedia(url, path))
     return tuple(found.values())
 
 
@@ -115,18 +117,20 @@ def _image(found: Embedded) -> dict[str, Json]:
 
 
 def _text(found: Embedded, at: str) -> str:
-    text = None
-    if not found.mime_type.startswith(_NEVER_TEXT):
-        try:
-            text = b64decode(found.base64).decode("utf-8-sig")
-        except UnicodeDecodeError:
-            pass
-    if text is None or "\0" in text:
+    text = "\0" if found.mime_type.startswith(_NEVER_TEXT) else _decoded(found.base64)
+    if "\0" in text:
         what = found.mime_type or "neither"
         raise InvalidRequest(f"'{at}' must be a PDF, UTF-8 text or an image; it is {what}.", param=at)
     if not text.strip():
         raise InvalidRequest(f"'{at}' has no text in it.", param=at)
     return text
+
+
+def _decoded(base64: str) -> str:
+    try:
+        return b64decode(base64).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return "\0"  # like text, binary data has this character; text never does
 
 
 def _embedded(data: str, media: Mapping[str, Media], at: str) -> Embedded:
@@ -164,7 +168,7 @@ def _is_secure(url: str) -> bool:
     return url[:8].lower() == "https://"
 
 
-def _looks_like_pdf(url: str) -> bool:
+def _is_pdf(url: str) -> bool:
     try:
         return urlsplit(url).path.lower().endswith(".pdf")
     except ValueError:

@@ -5,7 +5,7 @@ from typing import Final
 
 import orjson
 
-from core.catalog.model import Quirk, Thinking
+from core.catalog.model import Quirk
 from core.chat import Json
 from core.errors import BadReply, UpstreamFailure
 from core.events import Event, Noted, UsageReported
@@ -237,10 +237,9 @@ class ChatDecoder:
         return choice.get("usage")
 
     def _new_choice(self, index: int) -> ChoiceDecoder:
-        target = self._sent.target
-        tags = None
-        if target.has(Quirk.THINK_TAGS):
-            tags = ThinkTags(assume_open=target.model.abilities.thinking is Thinking.ALWAYS)
+        is_open = self._sent.target.has(Quirk.CLOSING_THINK_TAG)
+        has_tags = is_open or self._sent.target.has(Quirk.THINK_TAGS)
+        tags = ThinkTags(assume_open=is_open) if has_tags else None
         return ChoiceDecoder(index, self._sent.custom_tools, tags)
 
     def _groq(self, extras: Json) -> Json:

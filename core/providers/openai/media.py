@@ -11,14 +11,15 @@ from core.providers.base import Media, RemoteMedia
 def remote_media(request: ChatRequest, target: Target) -> tuple[RemoteMedia, ...]:
     """What must be fetched before this request can be encoded, each once, in order."""
     inlines_images = target.has(Quirk.INLINE_MEDIA)
-    urls: dict[str, None] = {}
-    for message in request.messages:
-        for part in message.parts:
+    found: dict[str, RemoteMedia] = {}
+    for index, message in enumerate(request.messages):
+        for place, part in enumerate(message.parts):
+            at = f"messages[{index}].content[{place}]"
             if isinstance(part, ImagePart) and inlines_images and is_remote(part.url):
-                urls[part.url] = None
-            elif isinstance(part, FilePart) and is_remote(part.data or ""):
-                urls[part.data or ""] = None
-    return tuple(RemoteMedia(url) for url in urls)
+                found.setdefault(part.url, RemoteMedia(part.url, f"{at}.image_url.url"))
+            elif isinstance(part, FilePart) and part.data and is_remote(part.data):
+                found.setdefault(part.data, RemoteMedia(part.data, f"{at}.file.file_data"))
+    return tuple(found.values())
 
 
 def is_remote(url: str) -> bool:

@@ -22,8 +22,8 @@ class ThinkTags:
     """Splits the content of one choice, however it is cut.
 
     Args:
-        assume_open: The model always thinks: where no opening tag comes, its template wrote that into the prompt, and
-            only the closing one will come.
+        assume_open: Where no opening tag comes, the host's template wrote it into the prompt: only the closing one
+            will come.
     """
 
     __slots__ = ("_assumed", "_close", "_held", "_is_text", "_seen", "_trims")

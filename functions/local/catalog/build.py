@@ -16,12 +16,12 @@ from functions.local.catalog.overlay import OVERLAY, OverlayModel, read_overlay
 from functions.local.catalog.rules import RULES, VendorRule, read_rules
 from functions.local.catalog.sources.folder import Sources, open_sources
 from functions.local.catalog.sources.offer import Offer
-from functions.local.catalog.states import abilities, at_effort, natively
+from functions.local.catalog.states import abilities, at_effort
 from functions.local.catalog.writer import write_toml
 
 HEAD: Final = (
-    "The models that ship with the gateway, made by `headrace catalog build` from dated sources and from the overlay in",
-    "functions/local/catalog/overlay/: change that, and build again. Prices are US dollars per million tokens.",
+    "The models that ship with the gateway, made by `headrace catalog build` from dated sources and from the overlay",
+    "in functions/local/catalog/overlay/: change that, and build again. Prices are US dollars per million tokens.",
 )
 
 
@@ -76,8 +76,8 @@ class _Builder:
         table["hosts"] = [
             host_table(model, vendor, offers[vendor], self._rules[vendor], able, table) for vendor in model.hosts
         ]
-        ends = [host.get("deprecated") for host in table["hosts"]]
-        if all(ends):
+        ends = [host.get("deprecated") for host in table["hosts"] if not self._rules[host["vendor"]].resells]
+        if ends and all(ends):
             table["deprecated"] = max(ends)
         self._missing(model, table)
         yield table
@@ -94,7 +94,7 @@ class _Builder:
 
     def _offers(self, model: str, vendor: str, upstream_model: str) -> Sequence[Offer]:
         found = [source.find(vendor, upstream_model) for source in self._sources.offers]
-        offers = [natively(offer, self._rules[vendor]) for offer in found if offer is not None]
+        offers = [offer for offer in found if offer is not None]
         self.disagreements += disagreements(model, vendor, offers)
         if not offers:
             self._note(Severity.WARNING, model, vendor, f"no source knows {upstream_model!r}")

@@ -27,8 +27,8 @@ def disagreements(model: str, vendor: str, offers: Sequence[Offer]) -> Iterable[
 
     A source that does not name a price says nothing about it. Limits are compared where a source has one.
     """
-    means = dict(zip((offer.key for offer in offers if offer.context_tokens), windows(offers), strict=True))
-    stated = [(offer, _numbers(offer, means.get(offer.key))) for offer in offers]
+    means = dict(zip((offer.source for offer in offers if offer.context_tokens), windows(offers), strict=True))
+    stated = [(offer, _numbers(offer, means.get(offer.source))) for offer in offers]
     for field in dict.fromkeys(name for _, numbers in stated for name in numbers):
         said = tuple((offer.source, offer.date, numbers[field]) for offer, numbers in stated if field in numbers)
         if len({number for _, _, number in said}) > 1:

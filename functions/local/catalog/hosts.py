@@ -43,15 +43,19 @@ def host_table(
     facts: dict[str, Any] = {
         "vendor": vendor,
         "upstream_model": model.hosts[vendor],
-        "context_tokens": _narrower(here.context_tokens or window(offers), table["context_tokens"]),
-        "max_output_tokens": _narrower(here.max_output_tokens or longest_answer(offers), table["max_output_tokens"]),
+        "context_tokens": _own_limit(
+            here.context_tokens or window(offers), table["context_tokens"], is_wider_better=True
+        ),
+        "max_output_tokens": _own_limit(
+            here.max_output_tokens or longest_answer(offers), table["max_output_tokens"], is_wider_better=False
+        ),
         "limit_field": here.limit_field or rule.limit_field,
         "thinking_switch": _switch(model, here, rule, able),
         "thinking_visible": _visible(here, rule, able),
         "longest_thinking_s": here.longest_thinking_s or rule.longest_thinking_s,
         "api_version": here.api_version or rule.api_version,
         "promises": {name: value for name, value in rule.promises if value},
-        "refuses": sorted({*rule.refuses, *here.refuses, *_lacking(offers, able)}),
+        "refuses": sorted({*rule.refuses, *here.refuses, *_lacking(offers, able)} - {*here.takes}),
         "quirks": sorted(quirk.value for quirk in {*rule.quirks, *here.quirks}),
         "options": {**rule.options, **here.options},
         "deprecated": next((offer.deprecated for offer in offers if offer.deprecated), None),
@@ -60,15 +64,15 @@ def host_table(
     return {name: value for name, value in facts.items() if value not in (None, [], {})}
 
 
-def _narrower(own: int | None, model: int) -> int | None:
-    """A host's own limit where it is below the model's."""
-    return own if own is not None and own < model else None
+def _own_limit(own: int | None, model: int, *, is_wider_better: bool) -> int | None:
+    """A host's own limit where it differs from the model's; a longer answer than the owner gives is not believed."""
+    differs = own is not None and (own < model or (is_wider_better and own > model))
+    return own if differs else None
 
 
 def _switch(model: OverlayModel, here: HostOverlay, rule: VendorRule, able: Abilities) -> ThinkingSwitch | None:
-    if able.thinking is Thinking.NONE:
-        return None
-    return here.thinking_switch or rule.thinking_switch or model.thinking_switch
+    switch = here.thinking_switch or rule.thinking_switch or model.thinking_switch
+    return None if able.thinking is Thinking.NONE or switch is ThinkingSwitch.NONE else switch
 
 
 def _visible(here: HostOverlay, rule: VendorRule, able: Abilities) -> bool | None:

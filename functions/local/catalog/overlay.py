@@ -29,9 +29,10 @@ class Priced(Strict):
 
 
 class HostOverlay(HostFacts):
-    """What is known of one host of a model."""
+    """What is known of one host of a model; `takes` are request fields that it takes although a source denies it."""
 
     prices: Priced | None = None
+    takes: tuple[str, ...] = ()
 
 
 class Known(Strict):

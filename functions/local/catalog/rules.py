@@ -47,7 +47,8 @@ class VendorRule(HostFacts):
     `litellm` are patterns of keys, the first that exists counts; `modelsdev` and `genai` names of providers.
     `at_threshold` is True where a tier begins at its threshold and not above it. `service_names` gives further names
     of a service tier, as the vendor's answers have them. `needs_native_schema` is True where a schema works only
-    with models that a source says take one natively.
+    with models that a source says take one natively. `resells` is True where it offers what others run, and ends with
+    them.
     """
 
     litellm: tuple[str, ...] = ()
@@ -56,6 +57,7 @@ class VendorRule(HostFacts):
     at_threshold: bool = False
     service_names: Mapping[str, str] = {}
     needs_native_schema: bool = False
+    resells: bool = False
     promises: Promised = Promised()
 
 

@@ -6,7 +6,6 @@ from typing import Final
 
 from core.catalog.model import Abilities, StructuredOutput, Thinking
 from functions.local.catalog.overlay import OverlayModel
-from functions.local.catalog.rules import VendorRule
 from functions.local.catalog.sources.offer import Offer
 
 # What an OpenAI model that thinks refuses, and what other owners' models without sampling refuse.
@@ -51,7 +50,7 @@ def abilities(owner: str, model: OverlayModel, offers: Sequence[Offer], elsewher
         **known,
     }
     return Abilities(
-        **merged,  # type: ignore[arg-type]  # each name has its own type, and the overlay has checked them
+        **merged,
         thinking=thinking,
         thinks_by_default=thinking is Thinking.OPTIONAL and _thinks_by_default(model, stated),
         efforts=_efforts(model, offers) if thinking is not Thinking.NONE else (),
@@ -69,14 +68,6 @@ def at_effort(able: Abilities, effort: str) -> Abilities:
         efforts=(effort,),
         reasoning_tokens=PLANNED_TOKENS[effort],
     )
-
-
-def natively(offer: Offer, rule: VendorRule) -> Offer:
-    """An offer whose word on schemas is about native support, where only that counts."""
-    if not rule.needs_native_schema or not offer.states:
-        return offer
-    native = offer.states.get("native_schema", False)
-    return replace(offer, states={**offer.states, "structured_output": native})
 
 
 def first_stated(offers: Iterable[Offer]) -> Mapping[str, bool]:

@@ -8,6 +8,7 @@ from core.decision import BUILT_IN_POLICY, Candidate, DataRules, HostRules, Pref
 from core.errors import GatewayError, InvalidRequest, Overloaded, Unprocessable
 from core.routing.plan import plan_named
 from core.routing.policy import narrow
+from core.routing.stages import capable
 from tests.support.targets import make_vendor
 
 ONE = Host(vendor="one", upstream_model="m", promises=Promises(region="eu"))
@@ -58,12 +59,11 @@ def test_preferences_narrow_and_order_the_hosts(preferences: Preferences, expect
     assert hosts_of(preferences) == expected
 
 
-def test_the_decision_says_what_was_ruled_out_and_why() -> None:
+def test_the_decision_names_no_host() -> None:
     model = make_model()
     preferences = Preferences(providers=HostRules(ignore=("one",)))
     _, decision = plan_named(make_request(), model, candidates(model), narrow(BUILT_IN_POLICY, preferences))
-    assert decision.excluded == {"policy": ("one/m",)}
-    assert (decision.pick, decision.decisiveness) == ("lab/m", 1.0)
+    assert (decision.pick, decision.decisiveness, decision.excluded) == ("lab/m", 1.0, {})
     assert decision.alternatives[0].model == "lab/m"
 
 
@@ -134,6 +134,6 @@ def test_hosts_that_refuse_a_field_are_left_for_those_that_do_not(field: str, co
     model = make_model()
     first, second = candidates(model)
     found = [Candidate(first.target, ((field, "It does not."),)), second]
-    plan, decision = plan_named(make_request(), model, found, narrow(BUILT_IN_POLICY, Preferences()))
+    plan, _ = plan_named(make_request(), model, found, narrow(BUILT_IN_POLICY, Preferences()))
     assert [leg.target.vendor.name for leg in plan.legs] == ["two"]
-    assert decision.excluded == {code: ("one/m",)}
+    assert capable(tuple(found)).dropped == ((found[0], code),)

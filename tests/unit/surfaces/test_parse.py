@@ -18,11 +18,15 @@ def parsed(members: Mapping[str, Json], surface: Surface = ROUTING) -> ParsedCha
     return parse_chat(orjson.dumps({**MINIMAL, **members}), surface)
 
 
-def chat(surface: Surface = ROUTING, **members: Json) -> ChatRequest:
-    return parsed(members, surface).request
+def chat(**members: Json) -> ChatRequest:
+    return parsed(members).request
 
 
-def refused(surface: Surface = ROUTING, **members: Json) -> InvalidRequest:
+def refused(**members: Json) -> InvalidRequest:
+    return refusal_of(members)
+
+
+def refusal_of(members: Mapping[str, Json], surface: Surface = ROUTING) -> InvalidRequest:
     with pytest.raises(InvalidRequest) as raised:
         parsed(members, surface)
     return raised.value
@@ -144,7 +148,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "value", "param"), CASES, ids=lambda value: str(value)[:40])
 @pytest.mark.parametrize("surface", [ROUTING, PLAIN], ids=lambda surface: surface.name)
 def test_wrong_values_are_refused_by_their_path(name: str, value: Json, param: str, surface: Surface) -> None:
-    error = refused(surface, **{name: value})
+    error = refusal_of({name: value}, surface)
     assert error.status == 400
     assert error.code in ("invalid_value", "missing_required_parameter")
     assert error.param == param
@@ -277,7 +281,7 @@ def test_an_unknown_field_is_refused_with_a_near_match(name: str, hint: str | No
 
 
 def test_on_the_plain_surface_unknown_fields_are_sent_on_and_known_as_such() -> None:
-    request = chat(PLAIN, top_k=5, nothing=None, **{"n" * 90: 1})
+    request = parsed({"top_k": 5, "nothing": None, "n" * 90: 1}, PLAIN).request
     assert request.unknown == ("top_k", "n" * 90)
     assert request.written == {**MINIMAL, "top_k": 5, "n" * 90: 1}
     assert refused(nothing=None).code == "unknown_field"

@@ -108,3 +108,7 @@ def test_dollars_add_up_as_readers_of_floats_add_them(first: int, second: int, t
 def test_most_dollars_are_exact_in_their_digits_too() -> None:
     input_cost, output_cost, _, total = costs(usage_object(None, Charge(350, 100, 250), latency_ms=0))
     assert Decimal(str(input_cost)) + Decimal(str(output_cost)) == Decimal(str(total)) == Decimal("0.00035")
+
+
+def test_parts_that_are_nothing_are_not_made_into_something() -> None:
+    assert costs(usage_object(None, Charge(5, 0, 0), latency_ms=0)) == (0, 0, 0, 0.000005)

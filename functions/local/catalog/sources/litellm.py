@@ -87,7 +87,7 @@ class LiteLlm:
             context_tokens=_tokens(entry.get("max_input_tokens")),
             max_output_tokens=_tokens(entry.get("max_output_tokens")),
             deprecated=entry.get("deprecation_date"),
-            states=_states(entry),
+            states=_states(entry, rule),
             efforts=_efforts(entry),
             zeros=zeros,
         )
@@ -149,10 +149,11 @@ def _tokens(value: object) -> int | None:
     return int(value) if isinstance(value, int | Decimal) and value > 0 else None
 
 
-def _states(entry: dict[str, Any]) -> dict[str, bool]:
+def _states(entry: dict[str, Any], rule: VendorRule) -> dict[str, bool]:
     states = {name: bool(entry[key]) for key, name in _ABILITIES.items() if entry.get(key) is not None}
-    if any(entry.get(key) is not None for key in _NATIVE_SCHEMA):
-        states["native_schema"] = any(entry.get(key) for key in _NATIVE_SCHEMA)
+    if rule.needs_native_schema:
+        # Elsewhere the flag tells of a library that imitates schemas with tools, too.
+        states["structured_output"] = any(entry.get(key) for key in _NATIVE_SCHEMA)
     if "supports_none_reasoning_effort" in entry:
         states["can_be_silenced"] = bool(entry["supports_none_reasoning_effort"])
     return states

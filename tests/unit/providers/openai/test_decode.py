@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from core.catalog.model import Abilities, Quirk, Thinking
+from core.catalog.model import Quirk
 from core.chat import FinishReason
 from core.errors import BadReply, Interrupted, UpstreamFailure, UpstreamUnavailable
 from core.events import Event, Finished, Noted, ReasoningDelta, RefusalDelta, TextDelta, UsageReported
@@ -19,8 +19,8 @@ DONE = b"data: [DONE]\n\n"
 STOP = Finished(0, FinishReason.STOP, "stop")
 
 
-def decoder(*quirks: Quirk, choices: int = 1, thinking: Thinking = Thinking.NONE) -> StreamDecoder:
-    to = make_target(vendor=make_vendor(quirks=frozenset(quirks)), abilities=Abilities(thinking=thinking))
+def decoder(*quirks: Quirk, choices: int = 1) -> StreamDecoder:
+    to = make_target(vendor=make_vendor(quirks=frozenset(quirks)))
     return OpenAIFormat().decoder(Outgoing(to, "", {}, b"", choices=choices), 200, {})
 
 
@@ -237,7 +237,7 @@ def test_empty_members_say_nothing() -> None:
 
 
 def test_tags_are_not_looked_for_where_the_host_takes_them_out() -> None:
-    tagged = decoder(Quirk.THINK_TAGS, thinking=Thinking.ALWAYS)
+    tagged = decoder(Quirk.CLOSING_THINK_TAG)
     events = read(delta(reasoning="h"), delta(content="a"), delta("stop"), using=tagged).events
     assert events == (ReasoningDelta(0, "h"), TextDelta(0, "a"), STOP)
     late = decoder(Quirk.THINK_TAGS)
@@ -247,7 +247,7 @@ def test_tags_are_not_looked_for_where_the_host_takes_them_out() -> None:
 
 @pytest.mark.parametrize(("finish", "text"), [("stop", "Yes."), ("length", "")])
 def test_thinking_that_was_only_assumed(finish: str, text: str) -> None:
-    tagged = decoder(Quirk.THINK_TAGS, thinking=Thinking.ALWAYS)
+    tagged = decoder(Quirk.CLOSING_THINK_TAG)
     events = read(delta(finish, content="Yes."), DONE, using=tagged).events
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == text
 

@@ -301,7 +301,11 @@ def test_media_is_fetched_for_hosts_that_must_not() -> None:
     file = {"type": "file", "file": {"file_data": "https://x.test/a.pdf", "filename": "a.pdf"}}
     here = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
     request = ask([user([IMAGE, here, IMAGE, file])])
-    wanted = (RemoteMedia("https://x.test/a.png"), RemoteMedia("https://x.test/a.pdf"))
+    at = "messages[0].content"
+    wanted = (
+        RemoteMedia("https://x.test/a.png", f"{at}[0].image_url.url"),
+        RemoteMedia("https://x.test/a.pdf", f"{at}[3].file.file_data"),
+    )
     inlines = target(Quirk.INLINE_MEDIA)
     assert OpenAIFormat().needs(request, inlines) == wanted
     assert OpenAIFormat().needs(request, target()) == wanted[1:]
