@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from importlib import resources
 from typing import Any
 
 import httpx2
@@ -11,10 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
-from core.catalog.model import Format, Quirk
+from core.catalog.file import parse_catalog
+from core.catalog.model import Abilities, Format, Quirk, Vendor
 from core.chat import Choice, Reply
 from core.events import Event, fold
-from core.providers.base import Outgoing, StreamDecoder
+from core.providers.base import Outgoing, Prepared, StreamDecoder
+from core.providers.dispositions import TABLE
+from core.providers.fields import dispose
 from core.providers.openai import OpenAIFormat
 from tests.support.golden import Case, case_id, cases, event_form, failure_form
 from tests.support.laws import (
@@ -25,6 +29,7 @@ from tests.support.laws import (
     check_whole_is_fold,
     decoded,
 )
+from tests.support.requests import ask
 from tests.support.splitting import cut, pieces
 from tests.support.targets import make_target, make_vendor
 
@@ -143,7 +148,7 @@ CHUNK = odd(
 
 
 @given(st.lists(CHUNK | ODD, max_size=5), st.booleans(), st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_malformed_chunks_give_events_or_a_failure(chunks: list[Any], done: bool, quirky: bool) -> None:
     quirks = (Quirk.THINK_TAGS,) if quirky else ()
     text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n" * done
@@ -151,7 +156,7 @@ def test_malformed_chunks_give_events_or_a_failure(chunks: list[Any], done: bool
 
 
 @given(CHUNK)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_malformed_whole_bodies_give_events_or_a_failure(body: Any) -> None:
     check_nothing_else_escapes(decoder, [json.dumps(body).encode()])
 
@@ -206,6 +211,65 @@ def fragment(index: int, arguments: str, *, id: str | None = None, name: str | N
     function = {"arguments": arguments} if name is None else {"name": name, "arguments": arguments}
     call = {"index": index, "function": function} if id is None else {"index": index, "id": id, "function": function}
     return {"tool_calls": [call]}
+
+
+# Every vendor that ships with the gateway.
+
+VENDORS = [
+    vendor
+    for vendor in parse_catalog((resources.files("core.catalog") / "vendors.toml").read_text("utf-8"), "vendors.toml")[
+        0
+    ]
+    if vendor.format is Format.OPENAI
+]
+OPTIONAL: dict[str, Any] = {
+    "temperature": 0.5,
+    "top_p": 0.5,
+    "frequency_penalty": 0.5,
+    "presence_penalty": 0.5,
+    "logit_bias": {"1": 1},
+    "logprobs": True,
+    "top_logprobs": 2,
+    "metadata": {"a": "b"},
+    "moderation": {"model": "m"},
+    "parallel_tool_calls": False,
+    "prediction": {"type": "content", "content": "x"},
+    "prompt_cache_key": "k",
+    "prompt_cache_options": {"mode": "explicit"},
+    "prompt_cache_retention": "24h",
+    "safety_identifier": "s",
+    "seed": 7,
+    "service_tier": "priority",
+    "stop": ["END"],
+    "store": True,
+    "stream": True,
+    "stream_options": {"include_obfuscation": False},
+    "tools": [{"type": "function", "function": {"name": "f", "strict": True}}],
+    "user": "u",
+    "verbosity": "low",
+    "web_search_options": {},
+    "max_tokens": 9,
+}
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
+def test_a_vendor_gets_what_it_takes_and_the_rest_is_reported(vendor: Vendor) -> None:
+    request = ask([{"role": "user", "name": "ann", "content": "Hi."}], **OPTIONAL)
+    to = make_target(vendor=vendor, abilities=Abilities(tools=True, parallel_tools=True))
+    disposed = dispose(request, to)
+    sent = json.loads(FORMAT.encode(request, to, Prepared()).body)
+    names = {there: here for here, there in vendor.renames.items()}
+    told = {names.get(name, name) for name in sent} | ({"top_logprobs"} if type(sent.get("logprobs")) is int else set())
+    assert not told & vendor.refuses
+    missing = set(OPTIONAL) - told - {"stream_options"}
+    assert missing == {name for name in disposed.reported if "." not in name and "[]" not in name}
+    assert ("name" in sent["messages"][0]) == ("messages[].name" not in disposed.reported)
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
+def test_a_vendor_refuses_only_what_there_is(vendor: Vendor) -> None:
+    assert vendor.refuses <= set(TABLE[Format.OPENAI])
+    assert set(vendor.renames) | set(vendor.values) <= set(TABLE[Format.OPENAI])
 
 
 # The SDK as an independent reader of the transcripts that are plain OpenAI.

@@ -50,8 +50,8 @@ class Cycle:
 
     @property
     def complete(self) -> bool:
-        """Whether the app has given its whole answer."""
-        return self._state is _State.COMPLETE
+        """Whether the whole answer was handed over."""
+        return self._state is _State.COMPLETE and self.started
 
     @property
     def started(self) -> bool:
@@ -113,14 +113,14 @@ class Cycle:
         if self._without_body:
             data = b""
         self._tail = data[-_TAIL:] if len(data) >= _TAIL else (self._tail + data)[-_TAIL:]
-        if self._state is _State.HELD:
-            self._state = _State.STREAMING
-            await self._stream.start(self._prelude, data)
+        held = self._state is _State.HELD
+        self._state = _State.COMPLETE if last else _State.STREAMING
+        if held:
+            await self._stream.start(self._prelude, data, last=last)
+        elif last:
+            await self._stream.finish(data)
         else:
             await self._stream.write(data)
-        if last:
-            self._state = _State.COMPLETE
-            await self._stream.finish()
 
     async def _answer(self, error: GatewayError) -> None:
         self._state = _State.COMPLETE
@@ -130,5 +130,4 @@ class Cycle:
             (b"x-request-id", self._request_id.encode("latin-1", "replace")),
             (b"x-should-retry", b"false"),
         ]
-        await self._stream.start(prelude(error.status, headers, self._request.payload), body)
-        await self._stream.finish()
+        await self._stream.start(prelude(error.status, headers, self._request.payload), body, last=True)

@@ -38,8 +38,13 @@ class ResponseStream:
         """Whether a byte may have left."""
         return self._writer is not None
 
-    async def start(self, prelude: bytes, data: bytes) -> None:
+    async def start(self, prelude: bytes, data: bytes, *, last: bool) -> None:
         """Send status and headers, and the first of the body with them.
+
+        Args:
+            prelude: Status and headers.
+            data: The first of the body; none is allowed.
+            last: Whether that is all of it. Then all leaves in one write, and the acknowledgement is waited for.
 
         Raises:
             ResponseLost: The connection could not be made, or broke.
@@ -50,7 +55,11 @@ class ResponseStream:
             self._lose(f"no connection: {error}")
             raise ResponseLost("no connection to the Runtime API") from error
         self._answer = asyncio.create_task(self._listen(reader))
-        await self._put(b"".join((head, chunk(prelude), chunk(data) if data else b"")))
+        first = b"".join((head, chunk(prelude), chunk(data) if data else b""))
+        if last:
+            await self._end(first + END_OF_CHUNKS)
+        else:
+            await self._put(first)
 
     async def write(self, data: bytes) -> None:
         """Send a part of the body and wait until there is room for more. No data is no chunk.
@@ -63,9 +72,9 @@ class ResponseStream:
         elif self.lost:
             raise ResponseLost("the response is lost")
 
-    async def finish(self) -> None:
-        """End the body and wait for the acknowledgement. A loss this late is logged, since all was sent."""
-        await self._end(END_OF_CHUNKS)
+    async def finish(self, data: bytes) -> None:
+        """Send the last of the body and wait for the acknowledgement. A loss this late is logged and not raised."""
+        await self._end(chunk(data) + END_OF_CHUNKS if data else END_OF_CHUNKS)
 
     async def break_off(self, failure: Failure, last_words: bytes) -> None:
         """End the body with error trailers, which tell Lambda that it is not whole.

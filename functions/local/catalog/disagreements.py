@@ -17,9 +17,13 @@ class Disagreement:
     field: str
     said: tuple[tuple[str, str, str], ...]
 
+    @property
+    def words(self) -> str:
+        """What each source says."""
+        return "; ".join(f"{number} ({source}, {date})" for source, date, number in self.said)
+
     def __str__(self) -> str:
-        words = "; ".join(f"{number} ({source}, {date})" for source, date, number in self.said)
-        return f"{self.model} on {self.vendor}: {self.field}: {words}"
+        return f"{self.model} on {self.vendor}: {self.field}: {self.words}"
 
 
 def disagreements(model: str, vendor: str, offers: Sequence[Offer]) -> Iterable[Disagreement]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from core.catalog.model import Abilities, StructuredOutput, Thinking, ThinkingSwitch
+from core.catalog.model import Abilities, Quirk, StructuredOutput, Thinking, ThinkingSwitch
 from functions.local.catalog.limits import longest_answer, window
 from functions.local.catalog.overlay import HostOverlay, OverlayModel
 from functions.local.catalog.pricing import change_tables, price_table
@@ -56,7 +56,7 @@ def host_table(
         "api_version": here.api_version or rule.api_version,
         "promises": {name: value for name, value in rule.promises if value},
         "refuses": sorted({*rule.refuses, *here.refuses, *_lacking(offers, able)} - {*here.takes}),
-        "quirks": sorted(quirk.value for quirk in {*rule.quirks, *here.quirks}),
+        "quirks": sorted(quirk.value for quirk in {*rule.quirks, *here.quirks, *_quirks(offers, rule)}),
         "options": {**rule.options, **here.options},
         "deprecated": next((offer.deprecated for offer in offers if offer.deprecated), None),
         **_prices(here, offers, rule),
@@ -88,12 +88,19 @@ def _lacking(offers: Sequence[Offer], able: Abilities) -> set[str]:
     return {field for name, fields in FIELDS.items() if can[name] and stated.get(name) is False for field in fields}
 
 
+def _quirks(offers: Sequence[Offer], rule: VendorRule) -> set[Quirk]:
+    takes_system_turns = rule.speaks_claude and first_stated(offers).get("system_turns", False)
+    return {Quirk.SYSTEM_TURNS} if takes_system_turns else set()
+
+
 def _prices(here: HostOverlay, offers: Sequence[Offer], rule: VendorRule) -> dict[str, Any]:
     if here.prices is not None:
         return {"prices": {**here.prices.rates, "source": here.prices.source, "date": here.prices.date}}
     priced = [offer for offer in offers if offer.quote is not None]
     if not priced:
         return {}
+    prices = price_table(priced[0], rule)
+    services = prices.get("service_tiers", {})
     # A change that any source announces holds, whoever stated the price until then.
-    changes = next((changes for changes in map(change_tables, priced) if changes), [])
-    return {"prices": price_table(priced[0], rule), "price_changes": changes}
+    changes = next((changes for offer in priced if (changes := change_tables(offer, services))), [])
+    return {"prices": prices, "price_changes": changes}

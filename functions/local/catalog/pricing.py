@@ -27,16 +27,19 @@ def price_table(offer: Offer, rule: VendorRule) -> dict[str, Any]:
     return {**_whole(offer.quote, rule), "source": source, "date": offer.date}
 
 
-def change_tables(offer: Offer) -> list[dict[str, Any]]:
-    """The `price_changes` of a host."""
+def change_tables(offer: Offer, service_tiers: Mapping[str, Decimal]) -> list[dict[str, Any]]:
+    """The `price_changes` of a host, under the multipliers that hold for its standard prices.
+
+    A change of price says nothing of service tiers: they are taken to go on.
+    """
     assert offer.quote is not None, "an offer without a quote has no prices"
     tables: list[dict[str, Any]] = []
     for change in offer.quote.changes:
         when: dict[str, Any] = {} if change.since is None else {"since": change.since}
         if change.windows:
             when["windows"] = [dict(window) for window in change.windows]
-        tables.append({**when, **_list(normal(change.listed))})
-    return tables
+        tables.append({**when, **_list(normal(change.listed)), "service_tiers": service_tiers})
+    return [{name: value for name, value in table.items() if value != {}} for table in tables]
 
 
 def normal(listed: PriceList) -> PriceList:

@@ -48,7 +48,7 @@ class VendorRule(HostFacts):
     `at_threshold` is True where a tier begins at its threshold and not above it. `service_names` gives further names
     of a service tier, as the vendor's answers have them. `needs_native_schema` is True where a schema works only
     with models that a source says take one natively. `resells` is True where it offers what others run, and ends with
-    them.
+    them; `speaks_claude` where Claude is spoken to in its own format, or in Bedrock's.
     """
 
     litellm: tuple[str, ...] = ()
@@ -58,6 +58,7 @@ class VendorRule(HostFacts):
     service_names: Mapping[str, str] = {}
     needs_native_schema: bool = False
     resells: bool = False
+    speaks_claude: bool = False
     promises: Promised = Promised()
 
 

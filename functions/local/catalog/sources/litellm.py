@@ -42,6 +42,7 @@ _ABILITIES: Final = {
     "thinking_always_on": "always_thinks",
     "thinking_on_by_default": "thinks_by_default",
     "supports_sampling_params": "sampling",
+    "supports_mid_conversation_system": "system_turns",
 }
 _NATIVE_SCHEMA: Final = (
     "supports_native_structured_output",

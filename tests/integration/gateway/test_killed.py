@@ -1,0 +1,95 @@
+"""A server that is killed in the middle of a stream: its record is there afterwards, and nothing is charged twice."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from core.record import Record
+from core.store.sqlite import SqliteStore
+from tests.support.answers import HELLO, chunk
+from tests.support.gateway import CATALOG
+from tests.support.script import Head, Never, Send, Step
+from tests.support.upstream import ScriptedUpstream
+
+BODY = {"model": "lab/small", "stream": True, "messages": [{"role": "user", "content": "Hello?"}]}
+HALF: list[Step] = [
+    Head(200, {"content-type": "text/event-stream"}),
+    Send(f"data: {json.dumps(chunk({'content': 'Hello'}))}\n\n".encode()),
+    Never(),
+]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def serving(folder: Path, catalog: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """The `headrace dev` command as a process of its own; gives it, its address and the key that it prints."""
+    port = free_port()
+    command = [sys.executable, "-m", "functions.local", "dev", "--no-demo", "--port", str(port)]
+    process = subprocess.Popen(
+        [*command, "--data", str(folder), "--catalog", str(catalog)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        assert first.startswith("curl"), first
+        token = (folder / "dev-key").read_text().strip()
+        yield process, f"http://127.0.0.1:{port}", token
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+async def records_in(folder: Path) -> list[Record]:
+    store = SqliteStore(folder / "headrace.db")
+    try:
+        return [*await store.records("default", 10)]
+    finally:
+        await store.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9 is POSIX's")
+async def test_the_record_of_a_killed_stream_is_open_and_charged_nothing(tmp_path: Path) -> None:
+    data, catalog = tmp_path / "data", tmp_path / "lab.toml"
+    with ScriptedUpstream(HALF, HELLO) as upstream:
+        catalog.write_text(CATALOG.format(upstream=upstream.url))
+        with serving(data, catalog) as (process, url, token):
+            headers = {"authorization": f"Bearer {token}"}
+            with httpx.stream("POST", f"{url}/v1/chat/completions", json=BODY, headers=headers) as response:
+                received = response.iter_raw()
+                assert b"Hello" in next(received)
+                process.send_signal(signal.SIGKILL)
+                with pytest.raises(httpx.RemoteProtocolError):
+                    list(received)
+            process.wait()
+        (record,) = await records_in(data)
+        assert (record.is_settled, record.outcome, record.charge) == (False, "open", None)
+
+        with serving(data, catalog) as (_, url, again):
+            assert again == token
+            async with httpx.AsyncClient(headers=headers) as client:
+                answer = await client.post(f"{url}/v1/chat/completions", json={**BODY, "stream": False})
+            assert answer.json()["usage"]["cost_micros"] == 1_053
+        newest, oldest = await records_in(data)
+        assert oldest == record
+        assert newest.charge is not None
+        assert newest.charge.total == 1_053
