@@ -22,7 +22,8 @@
        |- UpstreamUnavailable    502  5xx, overload, transport
        |- ModelUnavailable       502  the host does not have the model
        |- AccountFailure         502  the operator's key, billing or permission
-       |- BadReply               502  an answer that is none: malformed, empty, cut before the first token
+       |- BadReply               502  an answer that cannot be read
+       |- NoContent              502  an answer with nothing in it
        |- FirstTokenTimeout      504
        |- SilentUpstream              stopped sending (in band: `silent_upstream`)
        `- Interrupted                 ended without its terminal event (in band: `interrupted`)
@@ -307,7 +308,13 @@ class AccountFailure(UpstreamFailure):
 
 
 class BadReply(UpstreamFailure):
-    """An answer that is none: malformed, not what was asked for, or with nothing in it."""
+    """An answer that cannot be read."""
+
+    recovery = Recovery.RETRY_THEN_NEXT
+
+
+class NoContent(UpstreamFailure):
+    """A complete answer with nothing in it."""
 
     recovery = Recovery.RETRY_THEN_NEXT
     outcome = "no_content"

@@ -13,13 +13,13 @@ from core.catalog.model import Target
 from core.chat import FinishReason, Usage
 from core.decision import Leg, Plan
 from core.errors import (
-    BadReply,
     ContentRefused,
     ContextTooLong,
     DeadlineExceeded,
     FirstTokenTimeout,
     GatewayError,
     InternalError,
+    NoContent,
     Recovery,
     UpstreamFailure,
     UpstreamRateLimited,
@@ -186,7 +186,7 @@ class _Walk:
         if any(choice.finish is FinishReason.LENGTH for choice in reply.choices):
             self._last_answer = (target, events)
             return _CutBeforeContent(_NO_CONTENT)
-        return BadReply(_NO_CONTENT)
+        return NoContent(_NO_CONTENT)
 
     def _after(self, error: GatewayError, position: int) -> int | None:
         """Where the chain goes on after this failure, or None."""
@@ -214,7 +214,7 @@ class _Walk:
         return None
 
 
-class _CutBeforeContent(BadReply):
+class _CutBeforeContent(NoContent):
     """The limit was spent on reasoning: another model may do better, the same one will not."""
 
     recovery = Recovery.NEXT

@@ -27,9 +27,6 @@ class Settings(BaseModel):
     )
     config_table: Annotated[str | None, Field(description="DynamoDB table of organisations, keys and policies.")] = None
     ledger_table: Annotated[str | None, Field(description="DynamoDB table of request records and totals.")] = None
-    dynamodb_endpoint: Annotated[
-        str | None, Field(description="Address of DynamoDB, where it is not the region's own.")
-    ] = None
     catalog: Annotated[
         Path | None, Field(description="A catalog file of your own: vendors and models, added to those shipped.")
     ] = None

@@ -34,6 +34,9 @@ from core.money import ContextTier, Prices, Rates
 MARK: Final = b'{"headrace_catalog":'
 _VERSION: Final = 1
 
+# What reading finds where something else should be.
+_DAMAGE: Final = (AttributeError, LookupError, TypeError, ValueError)
+
 _Converters: TypeAlias = Mapping[str, Callable[[Any], Any]]
 
 
@@ -79,10 +82,10 @@ def read_compiled(data: bytes, name: str) -> Compiled:
         CatalogError: It is damaged, or of another version.
     """
     lines = data.splitlines()
+    if _version(lines) not in (_VERSION, None):
+        raise CatalogError(f"{name}: compiled by another version of headrace. Compile it again.")
     try:
         head = orjson.loads(lines[0])
-        if head["headrace_catalog"] != _VERSION:
-            raise CatalogError(f"{name}: compiled by another version of headrace. Compile it again.")
         vendors = tuple(_vendor(row) for row in orjson.loads(lines[1]))
         index = orjson.loads(lines[2])
         entries = tuple(
@@ -90,10 +93,15 @@ def read_compiled(data: bytes, name: str) -> Compiled:
             for (model_id, aliases, hosts), line in zip(index, lines[3:], strict=True)
         )
         return Compiled(head["digests"], vendors, entries)
-    except (IndexError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, CatalogError):
-            raise
+    except _DAMAGE as error:
         raise CatalogError(f"{name}: damaged. Compile it again.") from error
+
+
+def _version(lines: Sequence[bytes]) -> object:
+    try:
+        return orjson.loads(lines[0])["headrace_catalog"]
+    except _DAMAGE:
+        return None
 
 
 def _packed(value: Any) -> Any:
@@ -123,47 +131,56 @@ def _is_default(declared: Any, value: object) -> bool:
 
 
 def _vendor(row: dict[str, Any]) -> Vendor:
-    return Vendor(**row | _converted(row, _VENDOR))
+    return Vendor(**_converted(row, _VENDOR))
 
 
 def _model(line: bytes, name: str) -> Model:
     try:
         row = orjson.loads(line)
-        return Model(**row | _converted(row, _MODEL))
-    except (KeyError, TypeError, ValueError) as error:
+        return Model(**_converted(row, _MODEL))
+    except _DAMAGE as error:
         raise CatalogError(f"{name}: damaged. Compile it again.") from error
 
 
 def _host(row: dict[str, Any]) -> Host:
-    return Host(**row | _converted(row, _HOST))
+    return Host(**_converted(row, _HOST))
 
 
 def _abilities(row: dict[str, Any]) -> Abilities:
-    return Abilities(**row | _converted(row, _ABILITIES))
+    return Abilities(**_converted(row, _ABILITIES))
 
 
 def _prices(row: dict[str, Any]) -> Prices:
-    return Prices(**row | _converted(row, _PRICES))
+    return Prices(**_converted(row, _PRICES))
 
 
 def _change(row: dict[str, Any]) -> PriceChange:
-    return PriceChange(**row | _converted(row, _CHANGE))
+    return PriceChange(**_converted(row, _CHANGE))
 
 
 def _tier(row: dict[str, Any]) -> ContextTier:
-    return ContextTier(**row | {"rates": Rates(**row["rates"])})
+    return ContextTier(row["threshold"], row["operator"], Rates(**row["rates"]))
 
 
 def _window(row: dict[str, Any]) -> Window:
-    return Window(**row | _converted(row, {"days": frozenset}))
+    return Window(**_converted(row, _WINDOW))
 
 
 def _converted(row: dict[str, Any], converters: _Converters) -> dict[str, Any]:
-    return {name: convert(row[name]) for name, convert in converters.items() if name in row}
+    """The row itself, with the members turned into what the value holds."""
+    for name, convert in converters.items():
+        if name in row:
+            row[name] = convert(row[name])
+    return row
 
 
 def _all(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda values: tuple(map(convert, values))
+
+
+def _member(kind: type[Enum]) -> Callable[[str], Enum]:
+    # Four times as fast as calling the class.
+    return {each.value: each for each in kind}.__getitem__
 
 
 def _quirks(values: Iterable[str]) -> frozenset[Quirk]:
@@ -171,8 +188,8 @@ def _quirks(values: Iterable[str]) -> frozenset[Quirk]:
 
 
 _VENDOR: Final[_Converters] = {
-    "format": Format,
-    "auth": Auth,
+    "format": _member(Format),
+    "auth": _member(Auth),
     "refuses": frozenset,
     "quirks": _quirks,
 }
@@ -185,14 +202,14 @@ _MODEL: Final[_Converters] = {
 _HOST: Final[_Converters] = {
     "prices": _prices,
     "price_changes": _all(_change),
-    "thinking_switch": ThinkingSwitch,
+    "thinking_switch": _member(ThinkingSwitch),
     "promises": lambda row: Promises(**row),
     "refuses": frozenset,
     "quirks": _quirks,
 }
 _ABILITIES: Final[_Converters] = {
-    "structured_output": StructuredOutput,
-    "thinking": Thinking,
+    "structured_output": _member(StructuredOutput),
+    "thinking": _member(Thinking),
     "efforts": tuple,
     "refuses": frozenset,
 }
@@ -203,3 +220,4 @@ _PRICES: Final[_Converters] = {
     "service_prices": lambda lists: {name: _prices(row) for name, row in lists.items()},
 }
 _CHANGE: Final[_Converters] = {"prices": _prices, "windows": _all(_window)}
+_WINDOW: Final[_Converters] = {"days": frozenset}

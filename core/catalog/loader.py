@@ -1,6 +1,5 @@
 """The catalog that is in force: what ships with the gateway, under what the operator's own file says."""
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
@@ -8,7 +7,7 @@ from typing import overload
 from core.catalog.compiled import MARK, Entry, read_compiled
 from core.catalog.errors import CatalogError
 from core.catalog.model import Model, Target, Vendor
-from core.catalog.shipped import entry, read_shipped, shipped_folder
+from core.catalog.shipped import SHIPPED_FOLDER, entry, read_shipped
 
 __all__ = ["Catalog", "CatalogError", "load_catalog"]
 
@@ -72,6 +71,8 @@ class Catalog:
 
     def near(self, name: str, among: Sequence[Model], most: int = 3) -> list[str]:
         """Ids among those models that look like a mistyped name, or have an alias that does, the nearest first."""
+        import difflib  # twenty milliseconds that only a mistyped name is worth
+
         ids = {each.lower(): model.id for model in among for each in (*model.aliases, model.id)}
         close = difflib.get_close_matches(name.lower(), ids, n=most * 3, cutoff=0.5)
         return list(dict.fromkeys(ids[match] for match in close))[:most]
@@ -91,7 +92,7 @@ def load_catalog(
     Raises:
         CatalogError: A file is wrong, or names a vendor that does not exist.
     """
-    shipped_vendors, shipped = read_shipped(shipped_folder())
+    shipped_vendors, shipped = read_shipped(SHIPPED_FOLDER)
     vendors = {vendor.name: vendor for vendor in shipped_vendors}
     entries = {each.id: each for each in shipped}
     for name, text in own:
@@ -126,6 +127,8 @@ def _check_vendors(entries: Sequence[Entry], vendors: Mapping[str, Vendor], text
 def _unknown_vendor(
     vendor: str, vendors: Mapping[str, Vendor], text: str, name: str, path: tuple[str | int, ...]
 ) -> str:
+    import difflib
+
     from core.catalog.file import place
 
     near = difflib.get_close_matches(vendor, vendors, n=1)

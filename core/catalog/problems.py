@@ -1,12 +1,11 @@
 """What pydantic found wrong with a catalog file, in words for the person who wrote it."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from core.catalog.schema import CatalogFile
 
@@ -30,7 +29,7 @@ def problems_of(error: ValidationError) -> list[Problem]:
     ]
 
 
-def _message(problem: ErrorDetails) -> str:
+def _message(problem: Mapping[str, Any]) -> str:
     match problem["type"]:
         case "missing":
             return "is missing"
@@ -39,7 +38,7 @@ def _message(problem: ErrorDetails) -> str:
         case "value_error":
             return str(problem["ctx"]["error"])
         case _:
-            return problem["msg"].replace("Input should", "must").replace("String should", "must")
+            return str(problem["msg"]).replace("Input should", "must").replace("String should", "must")
 
 
 def _unknown(path: tuple[str | int, ...]) -> str:

@@ -1,8 +1,7 @@
 """The catalog that ships with the gateway: the compiled form while it is of the files beside it, else those files."""
 
 import hashlib
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Final
 
 from core.catalog.compiled import Entry, read_compiled
@@ -13,13 +12,10 @@ FILES: Final = ("vendors.toml", "models.toml")
 
 COMPILED: Final = "catalog.jsonl"
 
-
-def shipped_folder() -> Traversable:
-    """Where the shipped files lie."""
-    return resources.files("core.catalog")
+SHIPPED_FOLDER: Final = Path(__file__).parent
 
 
-def read_shipped(folder: Traversable) -> tuple[tuple[Vendor, ...], tuple[Entry, ...]]:
+def read_shipped(folder: Path) -> tuple[tuple[Vendor, ...], tuple[Entry, ...]]:
     """The vendors and models of a folder with `FILES` and, to be fast, `COMPILED`.
 
     Raises:

@@ -78,9 +78,14 @@ class ErrorBody:
     fields: Mapping[str, Json] = field(default_factory=dict)
 
     @property
+    def word(self) -> str:
+        """The most telling machine-readable word: the code, unless that only repeats a status beside a type."""
+        return self.type if self.code.isdigit() and self.type else self.code or self.type
+
+    @property
     def detail(self) -> str:
         """The host's own words, for the operator's log alone."""
-        words = ": ".join(word for word in (self.code or self.type, self.message) if word)
+        words = ": ".join(word for word in (self.word, self.message) if word)
         return words[:MAX_DETAIL]
 
 

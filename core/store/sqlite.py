@@ -1,12 +1,13 @@
 """The store in one SQLite file: the default of a single machine and of development.
 
-An acknowledged write survives the death of the process, `kill -9` included. With the default
-durability (`NORMAL`) a loss of power may cost the writes of the last moments before it, and the
-file stays whole; `FULL` syncs the disk at every commit instead. Several processes may have the file
-open; it must not lie on a network drive.
+An acknowledged write survives the death of the process, `kill -9` included. With the default durability (`NORMAL`) a
+loss of power may cost the writes of the last moments before it, and the file stays whole; `FULL` syncs the disk at
+every commit. Measured for the open and the settle of one request: 0.35 ms with `NORMAL`; with `FULL` 0.7 ms on a disk
+that syncs at once, 7 ms on one that does not; with 32 requests at a time, which share commits, 0.15 ms and 0.2 to
+0.5 ms each. Several processes may have the file open; it must not lie on a network drive.
 
-Records are listed by request id, which is time-ordered. What has passed its retention is removed
-little by little, as new records come.
+Records are listed by request id, which is time-ordered. What has passed its retention is removed little by little, as
+new records come.
 """
 
 from collections.abc import Mapping, Sequence

@@ -137,10 +137,10 @@ def open_store(settings: Settings) -> Store:
         from core.store.sqlite import SqliteStore
 
         settings.sqlite_path.parent.mkdir(parents=True, exist_ok=True)
-        return SqliteStore(settings.sqlite_path)
+        return SqliteStore(settings.sqlite_path, retention_days=settings.record_days)
     from core.store.dynamodb import DynamoStore
 
-    return DynamoStore(settings.config_table or "", settings.ledger_table or "")
+    return DynamoStore(settings.config_table or "", settings.ledger_table or "", retention_days=settings.record_days)
 
 
 def _secret_reader(settings: Settings) -> Callable[[], str] | None:

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 import uvicorn
-from httpx_aiohttp import AiohttpTransport
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from core.accounts.keys import digest
 from core.ports import Store
 from functions.gateway.compose import Gateway, open_store
+from functions.gateway.transport import ServerTransport
 from functions.local.catalog.demo import DEMO_MODEL, demo_catalog
 from functions.local.demo_model import SMOLLM2, fetch_demo_model
 from functions.local.keys import create_key
@@ -51,7 +51,7 @@ def dev(
             llama = stack.enter_context(_demo_server(data, console))
             own = (("the demo model", demo_catalog(llama.base_url)),)
         token = asyncio.run(_dev_key(settings, data))
-        gateway = Gateway(settings, variables, transport=AiohttpTransport, own_catalog=own)
+        gateway = Gateway(settings, variables, transport=ServerTransport, own_catalog=own)
         model = DEMO_MODEL if demo else "MODEL"
         server = _Server(
             uvicorn.Config(gateway.app, host=host, port=port, log_level="warning", access_log=False, lifespan="on"),

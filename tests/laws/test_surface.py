@@ -187,7 +187,7 @@ def check_refusal(error: GatewayError) -> None:
     assert 400 <= error.status < 500
     assert len(error.message) < 1_000
     assert error.message.endswith((".", "?"))
-    assert error.param or error.code in ("invalid_json", "request_too_large")
+    assert error.param is not None or error.code in ("invalid_json", "request_too_large")
     assert error.param is None or error.param in error.message
 
 

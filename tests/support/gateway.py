@@ -8,11 +8,11 @@ from pathlib import Path
 
 import httpx
 import uvicorn
-from httpx_aiohttp import AiohttpTransport
 
 from core.ports import Clock, Store
 from core.record import Record
 from functions.gateway.compose import Gateway
+from functions.gateway.transport import ServerTransport
 from functions.local.keys import create_key
 from functions.settings import read_settings
 
@@ -108,7 +108,7 @@ async def running_gateway(
     gateway = Gateway(
         read_settings(environment),
         environment,
-        transport=AiohttpTransport,
+        transport=ServerTransport,
         clock=clock,
         own_catalog=(("test.toml", catalog.format(upstream=upstream_url)),),
         wrap_store=replace_store,

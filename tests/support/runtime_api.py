@@ -29,6 +29,7 @@ from tests.support.runtime_wire import (
 VERSION = "/2018-06-01/runtime"
 HTTP_RESPONSE = "application/vnd.awslambda.http-integration-response"
 TRAILERS = {"lambda-runtime-function-error-type", "lambda-runtime-function-error-body"}
+NextFault = int | Literal["cut", "nonsense", "without an id"]
 ACCEPTED = answer(202, b'{"status":"OK"}\n')
 
 
@@ -39,7 +40,7 @@ class RuntimeApiEmulator:
         max_concurrency: How many invocations may be out at a time.
         snap_start: Whether the environment becomes a snapshot first.
         chunked_events: Whether events come in chunks, as the published emulator sends large ones.
-        drop_connections: Whether a connection is dropped, without a word, after it was used for `/next`.
+        drop_connections: Whether a connection is dropped after it was used for `/next`, and how.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class RuntimeApiEmulator:
         max_concurrency: int = 1,
         snap_start: bool = False,
         chunked_events: bool = False,
-        drop_connections: bool = False,
+        drop_connections: Literal["silently", "announced"] | None = None,
     ) -> None:
         self._max_concurrency = max_concurrency
         self._snap_start = snap_start
@@ -63,7 +64,7 @@ class RuntimeApiEmulator:
         self.violations: list[str] = []
         self.polls = 0
         self.polls_seen = 0
-        self.next_faults: deque[int | Literal["cut", "nonsense"]] = deque()
+        self.next_faults: deque[NextFault] = deque()
         self.restore_fault: int | None = None
         self.at_restore = asyncio.Event()
         self.restore = asyncio.Event()
@@ -116,6 +117,11 @@ class RuntimeApiEmulator:
     async def waits_for_polls(self, count: int) -> None:
         """Until that many `/next` are open."""
         await self._pulse.until(lambda: self.polls >= count)
+
+    def hangs_up(self) -> None:
+        """Take no new connection from now on; those that are open stay."""
+        assert self._server is not None
+        self._server.close()
 
     async def started(self) -> None:
         """Until the runtime has asked for an invocation, or said that it cannot start."""
@@ -177,6 +183,8 @@ class RuntimeApiEmulator:
             fault = self.next_faults.popleft()
             if fault == "nonsense":
                 writer.write(b"no HTTP at all\r\n\r\n")
+            elif fault == "without an id":
+                writer.write(answer(200, b"{}"))
             elif fault != "cut":
                 writer.write(answer(fault, b'{"errorMessage":"Injected","errorType":"Injected"}'))
                 return True
@@ -194,10 +202,12 @@ class RuntimeApiEmulator:
             return False
         call.began = True
         headers = _event_headers(call)
+        if self._drop_connections == "announced":
+            headers["Connection"] = "close"
         whole = answer_in_chunks(call.event, headers) if self._chunked_events else answer(200, call.event, headers)
         writer.write(whole)
         await writer.drain()
-        return not self._drop_connections
+        return self._drop_connections is None
 
     async def _hand_out(self, reader: asyncio.StreamReader) -> Call | None:
         """The next invocation; None if the runtime hangs up while it waits."""

@@ -56,11 +56,20 @@ async def serving(
 ) -> AsyncIterator[Running]:
     """A runtime for the length of the block. In the end it has stopped cleanly, and broken no rule."""
     running = start(api, lambda: gateway, clock or ManualClock(), max_concurrency=max_concurrency)
+    test = asyncio.current_task()
+    assert test is not None
+    running.exit_code.add_done_callback(lambda _: running.stop.is_set() or test.cancel())
     try:
         yield running
         running.stop.set()
         assert await running.exit_code == 0
         assert api.violations == []
+    except asyncio.CancelledError:
+        if not running.exit_code.done():
+            raise
+        test.uncancel()
+        raise AssertionError(f"the runtime ended with {running.exit_code.result()}: {api.init_error}") from None
     finally:
+        running.stop.set()
         running.exit_code.cancel()
         await asyncio.gather(running.exit_code, return_exceptions=True)

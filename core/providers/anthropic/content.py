@@ -3,6 +3,7 @@
 It looks at one message at a time; turns and their order are in `history`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -33,6 +34,9 @@ Block: TypeAlias = dict[str, Json]
 
 NOT_JSON: Final = "_raw"
 """The key under which arguments go that are no JSON object."""
+
+_NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_LONGEST_NAME: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +121,14 @@ class Content:
         return {
             "type": "tool_use",
             "id": self.ids.get(call.id, call.id),
-            "name": call.name,
+            "name": tool_name(call.name),
             "input": {INPUT: call.arguments} if call.kind == "custom" else _input(call.arguments),
         }
+
+
+def tool_name(called: str) -> str:
+    """The name of a tool in the history as the format takes it; models of other makers call what they like."""
+    return _NOT_IN_NAMES.sub("_", called)[:_LONGEST_NAME]
 
 
 def _texts(text: str) -> list[Block]:

@@ -70,7 +70,7 @@ def _failure(target: Target, status: int, said: ErrorBody, retry_after: float | 
         retry_after_s=retry_after,
         detail=said.detail,
         upstream_status=status,
-        upstream_code=code or said.type or said.code or None,
+        upstream_code=code or said.word or None,
     )
 
 

@@ -3,43 +3,20 @@
 Nothing is fetched here.
 """
 
-import re
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import urlsplit
 
 from core.catalog.model import Quirk, Target
 from core.chat import ChatRequest, FilePart, ImagePart, Json
 from core.errors import InvalidRequest
 from core.providers.base import Media, RemoteMedia
+from core.providers.embedded import Embedded, embedded, is_remote
 
 _IMAGES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _PDF: Final = "application/pdf"
-_ALIASES: Final = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
-
-# How well-known types begin, in base64. Hosts check them and refuse a wrong declaration.
-_SIGNATURES: Final = (
-    ("iVBORw0KGgo", "image/png"),
-    ("/9j/", "image/jpeg"),
-    ("R0lGODdh", "image/gif"),
-    ("R0lGODlh", "image/gif"),
-    ("JVBERi0", _PDF),
-)
-_WEBP: Final = re.compile(r"UklGR[\w+/]{6}XRUJQ")  # RIFF, four bytes of length, WEBP
-
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/]+")
-_URL_SAFE: Final = str.maketrans("-_", "+/")
 _NEVER_TEXT: Final = ("image/", "audio/", "video/")
-
-
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    """Content by value: its MIME type (empty when nothing tells) and its bytes in plain base64."""
-
-    mime_type: str
-    base64: str
 
 
 def remote_media(request: ChatRequest, target: Target) -> tuple[RemoteMedia, ...]:
@@ -64,11 +41,6 @@ def remote_media(request: ChatRequest, target: Target) -> tuple[RemoteMedia, ...
     return tuple(found.values())
 
 
-def is_remote(url: str) -> bool:
-    """Whether something is an address, not the data itself."""
-    return url[:8].lower().startswith(("https://", "http://"))
-
-
 def image_block(url: str, media: Mapping[str, Media], at: str) -> dict[str, Json]:
     """An image, by address or by value.
 
@@ -82,7 +54,7 @@ def image_block(url: str, media: Mapping[str, Media], at: str) -> dict[str, Json
     """
     if is_remote(url) and url not in media:
         return {"type": "image", "source": {"type": "url", "url": url}}
-    found = _embedded(url, media, at)
+    found = embedded(url, media, at)
     if found.mime_type not in _IMAGES:
         what = found.mime_type or "of an unknown type"
         raise InvalidRequest(f"'{at}' must be a JPEG, PNG, GIF or WebP image; it is {what}.", param=at)
@@ -102,7 +74,7 @@ def document_block(data: str, media: Mapping[str, Media], at: str) -> dict[str, 
     """
     if is_remote(data) and data not in media:
         return {"type": "document", "source": {"type": "url", "url": data}}
-    found = _embedded(data, media, at)
+    found = embedded(data, media, at)
     if found.mime_type == _PDF:
         source = {"type": "base64", "media_type": _PDF, "data": found.base64}
     elif found.mime_type in _IMAGES:
@@ -131,37 +103,6 @@ def _decoded(base64: str) -> str:
         return b64decode(base64).decode("utf-8-sig")
     except UnicodeDecodeError:
         return "\0"  # like text, binary data has this character; text never does
-
-
-def _embedded(data: str, media: Mapping[str, Media], at: str) -> Embedded:
-    fetched = media.get(data)
-    if fetched is not None:
-        return Embedded(fetched.mime_type, b64encode(fetched.data).decode())
-    declared, payload = "", data
-    if data[:5].lower() == "data:":
-        head, _, payload = data[5:].partition(",")
-        declared, *parameters = (step.strip() for step in head.lower().split(";"))
-        raw = unquote_to_bytes(payload)
-        payload = raw.decode("latin-1") if "base64" in parameters else b64encode(raw).decode()
-    base64 = _plain_base64(payload)
-    if base64 is None:
-        raise InvalidRequest(f"'{at}' must be base64, or a 'data:' URL with some content.", param=at)
-    return Embedded(_mime_type(declared, base64), base64)
-
-
-def _plain_base64(text: str) -> str | None:
-    """Base64 without line breaks, in the standard alphabet, padded; None when it is none."""
-    digits = "".join(text.split()).translate(_URL_SAFE).rstrip("=")
-    if not _BASE64.fullmatch(digits) or len(digits) % 4 == 1:
-        return None
-    return digits + "=" * (-len(digits) % 4)
-
-
-def _mime_type(declared: str, base64: str) -> str:
-    for signature, mime_type in _SIGNATURES:
-        if base64.startswith(signature):
-            return mime_type
-    return "image/webp" if _WEBP.match(base64) else _ALIASES.get(declared, declared)
 
 
 def _is_secure(url: str) -> bool:

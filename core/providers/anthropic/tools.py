@@ -6,6 +6,7 @@ from typing import Final
 
 from core.catalog.model import Target
 from core.chat import ChatRequest, CustomTool, FunctionTool, Json, Tool, ToolChoice
+from core.providers.anthropic.content import tool_name
 from core.providers.custom_tools import as_function
 from core.providers.fields import Disposed
 
@@ -41,7 +42,7 @@ def tool_members(request: ChatRequest, target: Target, disposed: Disposed) -> To
 
 
 def _closed(request: ChatRequest) -> ToolMembers:
-    names = dict.fromkeys(call.name for message in request.messages for call in message.tool_calls)
+    names = dict.fromkeys(tool_name(call.name) for message in request.messages for call in message.tool_calls)
     if not names:
         return ToolMembers({})
     tools = [{"name": name, "input_schema": _ANY_OBJECT} for name in names]

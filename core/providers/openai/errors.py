@@ -92,7 +92,7 @@ def _failure(target: Target, status: int, said: ErrorBody, retry_after: float | 
         retry_after_s=retry_after,
         detail=said.detail,
         upstream_status=status,
-        upstream_code=said.code or said.type or None,
+        upstream_code=said.word or None,
     )
 
 

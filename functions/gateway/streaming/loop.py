@@ -69,15 +69,16 @@ class RuntimeLoop:
 
     async def _next(self, poller: Poller) -> Invocation | None:
         """The next invocation; None once the loop is to stop."""
-        for pause in (*PAUSES_S, None):
+        pauses = iter(PAUSES_S)
+        while True:
             try:
                 return await self._ask(poller)
             except OSError as error:
+                pause = next(pauses, None)
                 if pause is None or self._stop.is_set():
                     raise
                 log.warning("/next failed and is tried again", extra={"fields": {"reason": str(error)}})
                 await self._clock.sleep_until(self._clock.monotonic() + pause)
-        return None
 
     async def _ask(self, poller: Poller) -> Invocation | None:
         if self._stop.is_set():

@@ -110,9 +110,8 @@ class ResponseStream:
         with suppress(ResponseLost):
             await self._put(data)
         self._ended = True
-        if self._answer is not None:
+        if self._writer is not None and self._answer is not None:
             await self._answer
-        if self._writer is not None:
             self._writer.close()
             with suppress(OSError):
                 await self._writer.wait_closed()

@@ -2,49 +2,51 @@
 
 from typing import Final
 
+from core.catalog.loader import load_catalog
 from functions.local.catalog.writer import write_toml
+from functions.local.demo_model import SMOLLM2
 
 DEMO_MODEL: Final = "demo/smollm2-135m-instruct"
 """The catalog id of the demo model."""
 
+UPSTREAM_NAME: Final = "smollm2-135m-instruct"
+"""What the server is to call it."""
 
-def demo_catalog(base_url: str) -> str:
+
+def demo_catalog(base_url: str, context_tokens: int = SMOLLM2.context_tokens) -> str:
     """A catalog file for SmolLM2-135M-Instruct on a llama.cpp server of one's own.
 
-    Its window is what the model was trained on (model card of HuggingFaceTB/SmolLM2-135M-Instruct, read 2026-11-30). Its
-    price is made up: nominal, so that there is something to see in answers, headers and the ledger.
+    The server enforces JSON Schemas by grammar (wire reference, section 6, read 2026-11-30); tools and images the model
+    does not know. Its price is made up, so that there is something to see in answers, headers and the ledger.
 
     Args:
         base_url: The server's address up to `/v1`.
+        context_tokens: The window that the server was started with; what the model was trained on unless given.
     """
+    server = load_catalog().vendors["llama-cpp"]
     vendor = {
-        "format": "openai",
+        "format": server.format,
         "base_url": base_url,
-        "auth": "none",
-        "quirks": ["inline_media", "empty_content", "closes_connections"],
-        "refuses": list(_NOT_DONE),
+        "auth": server.auth,
+        "quirks": sorted(quirk.value for quirk in server.quirks),
+        "refuses": sorted(server.refuses),
+    }
+    host = {
+        "vendor": "local",
+        "upstream_model": UPSTREAM_NAME,
+        "promises": {"region": "local", "no_training": True, "zero_retention": True},
+        "prices": {"input": 1, "output": 2, "source": "made up for the demo: nobody is paid", "date": "2026-11-30"},
     }
     model = {
         "id": DEMO_MODEL,
         "name": "SmolLM2 135M Instruct",
         "owner": "demo",
-        "aliases": ["smollm2"],
-        "description": "A very small model on this machine, to try the gateway with. It is quick, and often wrong.",
-        "context_tokens": 8192,
-        "max_output_tokens": 8192,
+        "aliases": [UPSTREAM_NAME],
+        "description": "A very small model on this machine, to try the gateway with: quick, and often wrong.",
+        "released": "2024-11",
+        "context_tokens": context_tokens,
+        "max_output_tokens": context_tokens,
         "abilities": {"json_mode": True, "structured_output": "verified"},
-        "hosts": [
-            {
-                "vendor": "local",
-                "upstream_model": "smollm2-135m-instruct",
-                "promises": {"region": "local", "no_training": True, "zero_retention": True},
-                "prices": {
-                    "input": 1,
-                    "output": 2,
-                    "source": "made up for the demo: nobody is paid",
-                    "date": "2026-11-30",
-                },
-            }
-        ],
+        "hosts": [host],
     }
     return write_toml({"vendors": {"local": vendor}, "models": [model]})

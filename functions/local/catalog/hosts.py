@@ -40,15 +40,14 @@ def host_table(
         table: The model's own table, for its limits.
     """
     here = model.at.get(vendor, HostOverlay())
+    room = here.context_tokens or window(offers) or table["context_tokens"]
+    # Nobody answers at more length than the model's owner lets it, nor beyond the window.
+    answer = min(here.max_output_tokens or longest_answer(offers) or room, room, table["max_output_tokens"])
     facts: dict[str, Any] = {
         "vendor": vendor,
         "upstream_model": model.hosts[vendor],
-        "context_tokens": _own_limit(
-            here.context_tokens or window(offers), table["context_tokens"], is_wider_better=True
-        ),
-        "max_output_tokens": _own_limit(
-            here.max_output_tokens or longest_answer(offers), table["max_output_tokens"], is_wider_better=False
-        ),
+        "context_tokens": room if room != table["context_tokens"] else None,
+        "max_output_tokens": answer if answer != table["max_output_tokens"] else None,
         "limit_field": here.limit_field or rule.limit_field,
         "thinking_switch": _switch(model, here, rule, able),
         "thinking_visible": _visible(here, rule, able),
@@ -62,12 +61,6 @@ def host_table(
         **_prices(here, offers, rule),
     }
     return {name: value for name, value in facts.items() if value not in (None, [], {})}
-
-
-def _own_limit(own: int | None, model: int, *, is_wider_better: bool) -> int | None:
-    """A host's own limit where it differs from the model's; a longer answer than the owner gives is not believed."""
-    differs = own is not None and (own < model or (is_wider_better and own > model))
-    return own if differs else None
 
 
 def _switch(model: OverlayModel, here: HostOverlay, rule: VendorRule, able: Abilities) -> ThinkingSwitch | None:

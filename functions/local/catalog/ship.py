@@ -1,24 +1,21 @@
 """Writes what the gateway loads: the built models, and the compiled form of all shipped files."""
 
 from pathlib import Path
-from typing import Final
 
 from core.catalog.compiled import compile_catalog
 from core.catalog.file import parse_catalog
 from core.catalog.model import Model, Vendor
-from core.catalog.shipped import COMPILED, FILES, digests
+from core.catalog.shipped import COMPILED, FILES, SHIPPED_FOLDER, digests
 from functions.local.catalog.build import BuildReport
 
-SHIPPED: Final = Path(__file__).parents[3] / "core" / "catalog"
 
-
-def ship(report: BuildReport, folder: Path = SHIPPED) -> None:
+def ship(report: BuildReport, folder: Path = SHIPPED_FOLDER) -> None:
     """Write `models.toml`, and the compiled form of it and its neighbours."""
     (folder / "models.toml").write_text(report.text, encoding="utf-8")
     recompile(folder)
 
 
-def recompile(folder: Path = SHIPPED) -> None:
+def recompile(folder: Path = SHIPPED_FOLDER) -> None:
     """Write the compiled form of the shipped files anew: wanted whenever one of them was changed by hand.
 
     Raises:
@@ -27,7 +24,7 @@ def recompile(folder: Path = SHIPPED) -> None:
     (folder / COMPILED).write_bytes(compiled_form(folder))
 
 
-def compiled_form(folder: Path = SHIPPED) -> bytes:
+def compiled_form(folder: Path = SHIPPED_FOLDER) -> bytes:
     """What the compiled form of the shipped files has to be.
 
     Raises:

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
-# Tables of their own; every other table stands in one line.
-_SECTIONS: Final = frozenset({"abilities", "quality", "prices", "service_prices"})
+# Tables of their own, and tables that hold such tables by name; every other table stands in one line.
+_TABLES: Final = frozenset({"abilities", "quality", "prices"})
+_BY_NAME: Final = frozenset({"vendors", "service_prices"})
 _LISTS: Final = frozenset({"models", "hosts", "price_changes"})
 
 
@@ -27,19 +28,23 @@ def write_toml(document: Mapping[str, Any], head: Iterable[str] = ()) -> str:
 
 
 def _table(lines: list[str], path: tuple[str, ...], table: Mapping[str, Any]) -> None:
-    inner = {name: value for name, value in table.items() if name in _SECTIONS | _LISTS}
+    inner = {name: value for name, value in table.items() if name in _TABLES | _BY_NAME | _LISTS}
     lines += (f"{_key(name)} = {_value(value)}" for name, value in table.items() if name not in inner)
     for name, value in inner.items():
-        for each in value if name in _LISTS else [value]:
-            mark = ("[[", "]]") if name in _LISTS else ("[", "]")
-            # A table that only holds others needs no header.
-            if name != "service_prices":
-                lines += ["", f"{mark[0]}{'.'.join(map(_key, (*path, name)))}{mark[1]}"]
-                _table(lines, (*path, name), each)
-                continue
-            for service, listed in each.items():
-                lines += ["", f"[{'.'.join(map(_key, (*path, name, service)))}]"]
-                _table(lines, (*path, name, service), listed)
+        here = (*path, name)
+        if name in _LISTS:
+            for each in value:
+                _section(lines, "[[", here, each, "]]")
+        elif name in _BY_NAME:
+            for inner_name, each in value.items():
+                _section(lines, "[", (*here, inner_name), each, "]")
+        else:
+            _section(lines, "[", here, value, "]")
+
+
+def _section(lines: list[str], opening: str, path: tuple[str, ...], table: Mapping[str, Any], closing: str) -> None:
+    lines += ["", f"{opening}{'.'.join(map(_key, path))}{closing}"]
+    _table(lines, path, table)
 
 
 def _key(name: str) -> str:
@@ -57,7 +62,7 @@ def _value(value: Any) -> str:
         case int() | float():
             return repr(value)
         case str():
-            return json.dumps(value, ensure_ascii=False)
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case Mapping():
             return f"{{ {', '.join(f'{_key(name)} = {_value(each)}' for name, each in value.items())} }}"
         case _:

@@ -11,7 +11,7 @@ from mangum.types import Receive, Scope, Send
 
 from tests.support.clock import ManualClock
 from tests.support.lambda_events import rest_event
-from tests.support.runtime_api import RuntimeApiEmulator
+from tests.support.runtime_api import NextFault, RuntimeApiEmulator
 from tests.support.runtime_process import serving, start
 from tests.support.small_gateway import SmallGateway, begin, end, for_requests, part
 
@@ -31,11 +31,11 @@ class Streaming:
             return await end(send, b"well")
         await part(send, b"data: 1\n\n")
         self.told.append((await receive())["type"])
-        try:
-            await part(send, b"data: 2\n\n")
-        except OSError as error:
-            self.told.append(type(error).__name__)
-            raise
+        for more in (b"data: 2\n\n", b""):
+            try:
+                await part(send, more)
+            except OSError as error:
+                self.told.append(type(error).__name__)
 
 
 @pytest.mark.parametrize("broken", ["cut", "gone", "too large"])
@@ -51,7 +51,7 @@ async def test_a_response_that_breaks_after_the_first_byte_stops_the_app_and_no_
             call.refuse_after, call.refuse_with = 1, 410 if broken == "gone" else 413
         await call.done()
         again = await api.invoke(rest_event(path="/well"), deadline=deadline).done()
-    assert app.told == ["http.disconnect", "ResponseLost"]
+    assert app.told == ["http.disconnect", "ResponseLost", "ResponseLost"]
     assert again.body == b"well"
     assert call.error is None  # /error is not legal any more
     words = {"cut": "connection of a response was lost", "gone": "given this invocation up", "too large": "refused"}
@@ -66,7 +66,7 @@ async def test_a_refusal_at_the_first_byte_is_survived(api: RuntimeApiEmulator, 
         call.refuse_with = status
         await call.done()
         again = await api.invoke(rest_event(path="/well"), deadline=deadline).done()
-    assert app.told == ["http.disconnect", "ResponseLost"]
+    assert app.told == ["http.disconnect", "ResponseLost", "ResponseLost"]
     assert again.body == b"well"
 
 
@@ -112,19 +112,56 @@ async def test_an_error_for_an_invocation_that_lambda_gave_up_is_survived(
     assert "given this invocation up" in caplog.text
 
 
-async def test_a_dropped_connection_is_replaced_without_a_wait(clock: ManualClock, deadline: float) -> None:
+@pytest.mark.parametrize("how", ["silently", "announced"])
+async def test_a_dropped_connection_is_replaced_without_a_wait(
+    clock: ManualClock, deadline: float, how: Literal["silently", "announced"]
+) -> None:
     """Lambda freezes environments for minutes; what was connected before may not be after."""
     app = Streaming()
-    async with RuntimeApiEmulator(drop_connections=True) as api, serving(api, SmallGateway(for_requests(app)), clock):
+    async with RuntimeApiEmulator(drop_connections=how) as api, serving(api, SmallGateway(for_requests(app)), clock):
         for _ in range(3):
             call = await api.invoke(rest_event(path="/well"), deadline=deadline).done()
             assert call.body == b"well"
     assert clock.monotonic() == 0
 
 
-@pytest.mark.parametrize("fault", [500, 403, "cut", "nonsense"])
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_response_that_finds_no_connection_ends_nothing_else(
+    api: RuntimeApiEmulator, clock: ManualClock, deadline: float, late: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither the answer nor the report of its failure gets through; also not the last words of the loop itself."""
+    asked, told = asyncio.Event(), list[str]()
+
+    @for_requests
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        api.hangs_up()
+        asked.set()
+        if late:
+            await asyncio.Event().wait()
+        await begin(send)
+        try:
+            await end(send, b"well")
+        except OSError as error:
+            told.append(type(error).__name__)
+            raise
+
+    async def afterwards() -> None:
+        call.end("lost")  # Lambda's own judgement of an invocation without an answer
+
+    async with serving(api, SmallGateway(app, afterwards=afterwards), clock):
+        call = api.invoke(rest_event(), deadline=deadline)
+        await asked.wait()
+        if late:
+            await clock.advance(58)
+        await api.polled(2)
+    assert told == ([] if late else ["ResponseLost"])
+    assert ("a failure could not be reported" in caplog.text) is not late
+    assert "connection of a response was lost" in caplog.text
+
+
+@pytest.mark.parametrize("fault", [500, 403, "cut", "nonsense", "without an id"])
 async def test_next_is_tried_again_after_ever_longer_waits(
-    api: RuntimeApiEmulator, clock: ManualClock, deadline: float, fault: int | Literal["cut", "nonsense"]
+    api: RuntimeApiEmulator, clock: ManualClock, deadline: float, fault: NextFault
 ) -> None:
     api.next_faults.extend([fault, fault, fault])
     app = Streaming()

@@ -5,6 +5,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from tests.support.runtime_api import RuntimeApiEmulator
 from tests.support.runtime_call import Call
 from tests.support.small_gateway import SmallGateway, begin, end, for_requests
 
-COMMAND = [sys.executable, "-m", "awslambdaric", "tests.support.buffered_app.handler"]
+CLIENT = [sys.executable, "-m", "awslambdaric"]
 
 
 def answered(call: Call) -> dict[str, Any]:
@@ -32,7 +33,7 @@ def answered(call: Call) -> dict[str, Any]:
 
 async def test_it_answers_under_lambdas_own_client(api: RuntimeApiEmulator) -> None:
     """Several events in one process: made once, connected once, and what comes after each response done."""
-    async with child(COMMAND, {"AWS_LAMBDA_RUNTIME_API": api.address}):
+    async with child([*CLIENT, "tests.support.buffered_app.handler"], {"AWS_LAMBDA_RUNTIME_API": api.address}):
         deadline = time.time() + 60
         echo = await api.invoke(rest_event(b"text", path="/echo"), deadline=deadline).done()
         broken = await api.invoke(rest_event(None, method="GET", path="/broken"), deadline=deadline).done()
@@ -46,6 +47,14 @@ async def test_it_answers_under_lambdas_own_client(api: RuntimeApiEmulator) -> N
     assert seen == {"prepared": 1, "after": 2, "journal": ["connect", "after_response", "after_response"]}
     assert len(answered(state)["cookies"]) == 2
     assert api.violations == []
+
+
+async def test_the_gateway_itself_answers_under_it(api: RuntimeApiEmulator, tmp_path: Path) -> None:
+    variables = {"AWS_LAMBDA_RUNTIME_API": api.address}
+    async with child([*CLIENT, "functions.gateway.buffered.handler"], variables, tmp_path):
+        event = rest_event(None, method="GET", path="/healthz")
+        call = await api.invoke(event, deadline=time.time() + 60).done()
+    assert answered(call)["statusCode"] == 200
 
 
 class Handlers:

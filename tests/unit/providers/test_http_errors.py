@@ -104,6 +104,8 @@ def test_details_are_cut_short() -> None:
     assert len(read_error(b"<html>" + b"x" * 9_000).message) == MAX_DETAIL
     assert ErrorBody(message="m", code="c").detail == "c: m"
     assert ErrorBody(message="m", type="t").detail == "t: m"
+    assert ErrorBody(message="m", code="400", type="t").detail == "t: m"
+    assert ErrorBody(message="m", code="400").detail == "400: m"
     assert len(ErrorBody(message="m" * 9_000).detail) == MAX_DETAIL
 
 

@@ -86,7 +86,9 @@ def follow_up(message: dict[str, Any]) -> list[Json]:
 def test_an_answer_can_be_sent_back_as_it_was_dumped(
     surface: Surface, answer: str, read: Any, exclude_none: bool
 ) -> None:
-    message = read(ANSWERS[answer]).choices[0].message.model_dump(mode="json", exclude_none=exclude_none)
+    answered = read(ANSWERS[answer]).choices[0].message
+    # The package warns of its own generic types, however it is dumped.
+    message = answered.model_dump(mode="json", exclude_none=exclude_none, warnings=False)
     history = follow_up(message)
     request = parse_chat(json.dumps({"model": "m", "messages": history}).encode(), surface).request
     assert request.unknown == ()

@@ -55,7 +55,7 @@ class LiveBench:
         return {
             task: Score(
                 round(fmean(float(row[column]) for column in columns) / 100, _DIGITS),
-                f"{self.name} ({', '.join(columns)}), as {model}",
+                f"{self.name}, as {model}",
                 self.date,
             )
             for task, columns in LIVEBENCH_TASKS.items()
@@ -88,7 +88,7 @@ class LmArena:
         return {
             task: Score(
                 round(_against_the_best(self.categories[category], model), _DIGITS),
-                f"{self.name} ({category}), as {model}",
+                f"{self.name}, as {model}",
                 self.date,
             )
             for task, category in rated.items()

@@ -71,6 +71,11 @@ def test_any_bytes_give_an_answer_or_a_broken_connection(data: bytes) -> None:
             asyncio.run(read([start + data]))
 
 
+async def test_a_chunk_longer_than_its_size_is_an_error() -> None:
+    with pytest.raises(ConnectionBroken):
+        await read([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz\r\n0\r\n\r\n"])
+
+
 async def test_a_head_without_end_is_given_up() -> None:
     with pytest.raises(ConnectionBroken):
         await read([b"HTTP/1.1 200 OK\r\nX: " + b"y" * 2 * HEAD_LIMIT])

@@ -1,0 +1,59 @@
+"""The whole history as Gemini gets it: instructions apart, turns of user and model, each step's results together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from core.catalog.model import Target
+from core.chat import ChatRequest, Json, Message, Role, ToolCall
+from core.providers.base import Prepared
+from core.providers.gemini.messages import GeminiPart, Wording
+
+_USER: Final = "user"
+_MODEL: Final = "model"
+_SILENCE: Final[GeminiPart] = {"text": " "}
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What goes into `systemInstruction` and into `contents`."""
+
+    system: list[GeminiPart] = field(default_factory=list)
+    contents: list[dict[str, Json]] = field(default_factory=list)
+
+    def say(self, role: str, parts: Sequence[GeminiPart]) -> None:
+        """Add to the turn of a role, or begin its turn."""
+        if not parts:
+            return
+        if self.contents and self.contents[-1]["role"] == role:
+            self.contents[-1]["parts"].extend(parts)
+        else:
+            self.contents.append({"role": role, "parts": list(parts)})
+
+
+def conversation(request: ChatRequest, target: Target, prepared: Prepared) -> Conversation:
+    """The history, message by message. All system messages are instructions, wherever they stood."""
+    wording = Wording(target, prepared)
+    said = Conversation()
+    calls: Sequence[ToolCall] = ()
+    results: list[Message] = []
+    turn_begins = max((index for index, each in enumerate(request.messages) if each.role is Role.USER), default=-1)
+    for index, message in enumerate(request.messages):
+        if message.role in (Role.TOOL, Role.FUNCTION):
+            results.append(message)
+            continue
+        said.say(_USER, wording.results(calls, results))
+        calls, results = (), []
+        match message.role:
+            case Role.USER:
+                said.say(_USER, wording.spoken(message, index))
+            case Role.ASSISTANT:
+                calls = message.tool_calls
+                said.say(_MODEL, wording.answered(message, is_current=index > turn_begins))
+            case _:
+                said.system += wording.spoken(message, index)
+    said.say(_USER, wording.results(calls, results))
+    if not said.contents or said.contents[0]["role"] == _MODEL:
+        # The format wants a user to speak first (wire reference, 4.3, read 2026-11-30).
+        said.contents.insert(0, {"role": _USER, "parts": [_SILENCE]})
+    return said

@@ -1,0 +1,105 @@
+"""Gemini's usage made canonical: cached tokens inside the input, thoughts inside the output.
+
+Wire reference, sections 10 and 15, read 2026-11-30.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from core.chat import Json, Usage
+
+_OPENAI_WORDS: Final[Mapping[str, str]] = {
+    "standard": "default",
+    "ON_DEMAND": "default",
+    "ON_DEMAND_FLEX": "flex",
+    "ON_DEMAND_OFFPEAK": "offpeak",
+    "ON_DEMAND_PRIORITY": "priority",
+    "PROVISIONED_THROUGHPUT": "scale",
+}
+_UNKNOWN: Final = frozenset({"", "unspecified", "TRAFFIC_TYPE_UNSPECIFIED"})
+
+
+class UsageReader:
+    """Reads the reports of one stream. Each is about everything so far; what one leaves out, an earlier one may say.
+
+    Args:
+        tier: The service tier that the answer's headers name, or None.
+    """
+
+    __slots__ = ("_last", "_said", "tier")
+
+    def __init__(self, tier: str | None) -> None:
+        self.tier = _tier(tier)
+        self._said: dict[str, Json] = {}
+        self._last: Usage | None = None
+
+    def read(self, report: Json) -> Usage | None:
+        """The usage as it stands after this report; None when that is nothing new."""
+        if not isinstance(report, dict):
+            return None
+        self._said |= {name: value for name, value in report.items() if value is not None}
+        self.tier = _tier(self._said.get("trafficType")) or _tier(self._said.get("serviceTier")) or self.tier
+        usage = usage_of(self._said, self.tier)
+        if usage is None or usage == self._last:
+            return None
+        self._last = usage
+        return usage
+
+
+def usage_of(said: Mapping[str, Json], tier: str | None) -> Usage | None:
+    """One `usageMetadata`; None when it counts nothing at all."""
+    prompt, answer = _count(said, "promptTokenCount"), _count(said, "candidatesTokenCount")
+    thoughts, results = _count(said, "thoughtsTokenCount"), _count(said, "toolUsePromptTokenCount")
+    if prompt is None and answer is None and thoughts is None:
+        return None
+    tokens_in, tokens_out = (prompt or 0) + (results or 0), answer or 0
+    # Thoughts are counted apart, unless the total says that they are part of the answer.
+    apart = _count(said, "totalTokenCount") != tokens_in + tokens_out or (thoughts or 0) > tokens_out
+    read, made = _modalities(said, "promptTokensDetails"), _modalities(said, "candidatesTokensDetails")
+    cached = _modalities(said, "cacheTokensDetails")
+    return Usage(
+        input_tokens=tokens_in,
+        cached_tokens=_count(said, "cachedContentTokenCount") or 0,
+        # What was cached is counted, and priced, as that.
+        input_audio_tokens=max(0, read.get("AUDIO", 0) - cached.get("AUDIO", 0)),
+        input_image_tokens=max(0, read.get("IMAGE", 0) - cached.get("IMAGE", 0)),
+        output_tokens=tokens_out + (thoughts or 0) * apart,
+        reasoning_tokens=thoughts or 0,
+        output_audio_tokens=made.get("AUDIO", 0),
+        service_tier=tier,
+        extra=_extra(read, made),
+    )
+
+
+def _extra(read: Mapping[str, int], made: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """The counts without a price of their own, by OpenAI's names."""
+    extra = {
+        "prompt_tokens_details": {"text_tokens": read[kind] for kind in ("TEXT",) if kind in read},
+        "completion_tokens_details": {"text_tokens": made[kind] for kind in ("TEXT",) if kind in made},
+    }
+    return {name: counts for name, counts in extra.items() if counts}
+
+
+def _modalities(said: Mapping[str, Json], name: str) -> dict[str, int]:
+    entries = said.get(name)
+    counts: dict[str, int] = {}
+    for entry in entries if isinstance(entries, list) else ():
+        count = _count(entry, "tokenCount") if isinstance(entry, dict) else None
+        if count is not None and isinstance(entry.get("modality"), str):
+            counts[entry["modality"]] = count
+    return counts
+
+
+def _tier(word: Json) -> str | None:
+    if not isinstance(word, str) or word in _UNKNOWN:
+        return None
+    return _OPENAI_WORDS.get(word, word)
+
+
+def _count(said: Mapping[str, Json], name: str) -> int | None:
+    value = said.get(name)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        return None
+    return value
