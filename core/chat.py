@@ -264,7 +264,8 @@ class SealedThinking:
     """One block of thinking as its maker wants it back, byte for byte.
 
     Exactly one form is used: readable `text` with a `signature` (Anthropic, Bedrock, Gemini), `redacted` data, or
-    `detail`, an object carried as it came (OpenRouter). `calls_before` is how many tool calls of the turn preceded it.
+    `detail`, an object carried as it came (OpenRouter; text that Gemini signed). `calls_before` is how many tool calls
+    of the turn preceded it.
     """
 
     text: str = ""

@@ -112,7 +112,7 @@ ROWS: Final[Mapping[str, Row]] = {
         _to("`maxOutputTokens`"),
         _to("`maxTokens`"),
     ),
-    "metadata": (_KEEP, _OPENAI, _drop("its labels are for billing"), _OPENAI),
+    "metadata": (_KEEP, _OPENAI, _drop("its labels are for billing"), _to("`requestMetadata`")),
     "modalities": (_KEEP,) + (_refuse("This model answers in text only."),) * 3,
     "moderation": (_KEEP, _OPENAI, _OPENAI, _drop("the operator sets guardrails")),
     "n": (
@@ -121,7 +121,12 @@ ROWS: Final[Mapping[str, Row]] = {
         _to("`candidateCount`"),
         _refuse("This model gives one answer per call."),
     ),
-    "parallel_tool_calls": (_KEEP, _to("`disable_parallel_tool_use`"), _NONE, _NONE),
+    "parallel_tool_calls": (
+        _KEEP,
+        _to("`disable_parallel_tool_use`"),
+        _NONE,
+        _to("`disable_parallel_tool_use`, to Claude"),
+    ),
     "prediction": (_KEEP, _OPENAI, _OPENAI, _OPENAI),
     "presence_penalty": (_KEEP, _NONE, _to("`presencePenalty`"), _NONE),
     "prompt_cache_key": (_KEEP, _OPENAI, _OPENAI, _OPENAI),

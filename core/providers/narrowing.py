@@ -1,5 +1,6 @@
 """Where a model's abilities or a value narrow what its format allows: one small function per field concerned."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
@@ -31,6 +32,8 @@ _NO_TIER: Final = Rule(Disposition.DROPPED, "the host has no such tier")
 _NO_TRANSCRIPT: Final = Rule(Disposition.DROPPED, "the audio is kept by another vendor")
 _TWO_USERS: Final = Rule(Disposition.DROPPED, "`safety_identifier` is sent instead")
 _TOO_LARGE: Final = Rule(Disposition.DROPPED, "the host takes 32 bits")
+_MANY_CALLS: Final = Rule(Disposition.DROPPED, "the model cannot be held to one call at a time")
+_ODD_METADATA: Final = Rule(Disposition.DROPPED, "the host takes shorter values, of fewer characters")
 _BLANK: Final = Rule(Disposition.DROPPED, "the host refuses blank stop sequences")
 
 _SWITCHES_ONLY: Final = frozenset(
@@ -40,6 +43,8 @@ _SWITCHES_ONLY: Final = frozenset(
         ThinkingSwitch.REASONING_ENABLED,
     }
 )
+# Keys and values of `requestMetadata` (Bedrock's service model in botocore 1.43.127, read 2026-11-30).
+_REQUEST_METADATA: Final = re.compile(r"[a-zA-Z0-9\s:_@$#=/+,.-]{0,256}", re.ASCII)
 _TIERS: Final[Mapping[Format, frozenset[str]]] = {
     Format.ANTHROPIC: frozenset({"auto", "default"}),
     Format.GEMINI: frozenset({"auto", "default", "flex", "priority", "fast"}),
@@ -166,6 +171,19 @@ def _user(value: Json, request: ChatRequest, target: Target) -> Rule | None:
     return _TWO_USERS if is_replaced else None
 
 
+def _parallel_calls(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    # Bedrock itself has no switch; Claude's own is passed on.
+    has_switch = target.vendor.format is not Format.BEDROCK or is_claude(target)
+    return None if has_switch else _MANY_CALLS
+
+
+def _metadata(value: Json, request: ChatRequest, target: Target) -> Rule | None:
+    if target.vendor.format is not Format.BEDROCK:
+        return None
+    fits = all(key and all(map(_REQUEST_METADATA.fullmatch, (key, text))) for key, text in value.items())
+    return None if fits else _ODD_METADATA
+
+
 def _seed(value: Json, request: ChatRequest, target: Target) -> Rule | None:
     fits = -(2**31) <= value < 2**31
     return None if fits or target.vendor.format is not Format.GEMINI else _TOO_LARGE
@@ -188,8 +206,10 @@ NARROWED: Final[Mapping[str, Narrow]] = {
     "functions": _tools,
     "function_call": _tool_choice,
     "logit_bias": _logit_bias,
+    "metadata": _metadata,
     "modalities": _modalities,
     "n": _choices,
+    "parallel_tool_calls": _parallel_calls,
     "reasoning_effort": _reasoning_effort,
     "response_format": _response_format,
     "seed": _seed,

@@ -20,9 +20,23 @@ def _anthropic() -> Provider:
     return AnthropicFormat()
 
 
+def _gemini() -> Provider:
+    from core.providers.gemini import GeminiFormat
+
+    return GeminiFormat()
+
+
+def _bedrock() -> Provider:
+    from core.providers.bedrock import BedrockFormat
+
+    return BedrockFormat()
+
+
 _MAKERS: Final[Mapping[Format, Callable[[], Provider]]] = {
     Format.OPENAI: _openai,
     Format.ANTHROPIC: _anthropic,
+    Format.GEMINI: _gemini,
+    Format.BEDROCK: _bedrock,
 }
 
 

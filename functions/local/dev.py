@@ -16,7 +16,7 @@ from core.accounts.keys import digest
 from core.ports import Store
 from functions.gateway.compose import Gateway, open_store
 from functions.gateway.transport import ServerTransport
-from functions.local.catalog.demo import DEMO_MODEL, demo_catalog
+from functions.local.catalog.demo import DEMO_MODEL, UPSTREAM_NAME, demo_catalog
 from functions.local.demo_model import SMOLLM2, fetch_demo_model
 from functions.local.keys import create_key
 from functions.local.llama_server import LlamaServer, LlamaSettings
@@ -24,6 +24,7 @@ from functions.local.output import Refusal
 from functions.settings import Settings, environment, read_settings
 
 KEY_FILE = "dev-key"
+CONTEXT_TOKENS = 4_096
 
 
 def dev(
@@ -49,7 +50,7 @@ def dev(
         own: tuple[tuple[str, str], ...] = ()
         if demo:
             llama = stack.enter_context(_demo_server(data, console))
-            own = (("the demo model", demo_catalog(llama.base_url)),)
+            own = (("the demo model", demo_catalog(llama.base_url, CONTEXT_TOKENS)),)
         token = asyncio.run(_dev_key(settings, data))
         gateway = Gateway(settings, variables, transport=ServerTransport, own_catalog=own)
         model = DEMO_MODEL if demo else "MODEL"
@@ -103,9 +104,16 @@ def _demo_server(data: Path, console: Console) -> LlamaServer:
             )
         )
     with console.status("Starting the demo model"):
-        return LlamaServer.start(
-            LlamaSettings(model=weights, alias="smollm2-135m-instruct"), log_path=data / "demo-model.log"
+        # So small a model repeats itself without end unless it is held back.
+        settings = LlamaSettings(
+            model=weights,
+            alias=UPSTREAM_NAME,
+            context_tokens=CONTEXT_TOKENS,
+            answer_tokens=512,
+            temperature=0.2,
+            repeat_penalty=1.1,
         )
+        return LlamaServer.start(settings, log_path=data / "demo-model.log")
 
 
 async def _dev_key(settings: Settings, data: Path) -> str:

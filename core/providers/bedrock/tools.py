@@ -17,7 +17,7 @@ _CLOSED: Final = "No longer available: do not call it."
 
 @dataclass(frozen=True, slots=True)
 class ToolMembers:
-    """Members for the body and for `additionalModelRequestFields`, and the free-text tools that were sent as functions."""
+    """Members for the body and for `additionalModelRequestFields`, and the free-text tools sent as functions."""
 
     members: Mapping[str, Json]
     additional: Mapping[str, Json] = field(default_factory=dict)

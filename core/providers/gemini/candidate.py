@@ -134,8 +134,9 @@ class CandidateDecoder:
         kind: Literal["function", "custom"] = "custom" if is_custom else "function"
         upstream_id = call_id if isinstance(call_id, str) else ""
         events.append(ToolCallStarted(self._index, self._calls, upstream_id, name, kind, signature))
-        written = _written(arguments) if arguments else "{}"
-        events.append(ToolCallDelta(self._index, self._calls, unwrapped(written) if is_custom else written))
+        if arguments:
+            written = _written(arguments)
+            events.append(ToolCallDelta(self._index, self._calls, unwrapped(written) if is_custom else written))
         self._calls += 1
         self._has_content = True
 

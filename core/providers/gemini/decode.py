@@ -19,7 +19,12 @@ from core.providers.lenient_json import LenientJson
 
 _TIER_HEADER: Final = "x-gemini-service-tier"
 _OPENAI_TIERS: Final = frozenset({"default", "flex", "priority", "scale"})
-_KNOWN: Final = frozenset({"candidates", "promptFeedback", "usageMetadata", "modelVersion", "responseId"})
+_KNOWN: Final = frozenset(
+    {
+        *("candidates", "promptFeedback", "usageMetadata"),
+        *("createTime", "modelStatus", "modelVersion", "responseId"),
+    }
+)
 _BLANK: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
 _PAGE_BYTES: Final = 4 * MAX_DETAIL
@@ -40,7 +45,19 @@ class GenerateDecoder:
     What a read brought before a failure is still returned; the next call raises the failure.
     """
 
-    __slots__ = ("_blocked", "_body", "_candidates", "_failure", "_form", "_json", "_sent", "_sse", "_usage", "done")
+    __slots__ = (
+        "_blocked",
+        "_body",
+        "_candidates",
+        "_failure",
+        "_form",
+        "_json",
+        "_sent",
+        "_sse",
+        "_tier",
+        "_usage",
+        "done",
+    )
 
     def __init__(self, sent: Outgoing, headers: Mapping[str, str]) -> None:
         self.done = False
@@ -49,6 +66,7 @@ class GenerateDecoder:
         self._json = LenientJson()
         self._usage = UsageReader(headers.get(_TIER_HEADER))
         self._candidates: dict[int, CandidateDecoder] = {}
+        self._tier: str | None = None
         self._blocked = ""
         self._form = _Form.UNKNOWN
         self._body = bytearray()
@@ -176,8 +194,9 @@ class GenerateDecoder:
         usage = self._usage.read(report)
         if usage is None:
             return
-        if usage.service_tier in _OPENAI_TIERS:
-            events.append(Noted({"service_tier": usage.service_tier}))
+        if usage.service_tier != self._tier and usage.service_tier in _OPENAI_TIERS:
+            self._tier = usage.service_tier
+            events.append(Noted({"service_tier": self._tier}))
         events.append(UsageReported(usage))
 
     def _candidate(self, position: int, candidate: Json, events: list[Event]) -> None:

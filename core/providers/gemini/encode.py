@@ -62,8 +62,9 @@ def encode_body(
         config["thinkingConfig"] = thinking
     if config:
         body["generationConfig"] = config
-    if request.service_tier in _TIERS and disposed.sends("service_tier"):
-        body["serviceTier"] = _TIERS[request.service_tier]
+    tier = _TIERS.get(request.service_tier or "")
+    if tier is not None and disposed.sends("service_tier"):
+        body["serviceTier"] = tier
     return _merged(body, target.host.options), tools.wrapped
 
 

@@ -1,6 +1,6 @@
 """What an answer is grounded on, as OpenAI's `url_citation`s: Gemini counts bytes, OpenAI characters."""
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Mapping
 from itertools import accumulate
 from typing import Final
@@ -39,24 +39,28 @@ class _Offsets:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._ends = None if text.isascii() else list(accumulate(len(char.encode()) for char in text))
+        # Where each character ends, in bytes.
+        self._ends = range(1, len(text) + 1) if text.isascii() else list(accumulate(map(_width, text)))
 
     def place(self, segment: Mapping[str, Json]) -> tuple[int, int] | None:
-        """Where a segment is. Offsets count from the start of its part, which in a stream is not the text's: where
-        the words are not found at their offsets, they are looked for."""
+        """Where a segment is.
+
+        Offsets count from the start of a part, which need not be the text's: words that are not there are looked for.
+        """
         start, end = segment.get("startIndex", 0), segment.get("endIndex")
         words = segment.get("text")
         if type(start) is int and type(end) is int and 0 <= start < end:
-            place = self._character(start), self._character(end)
+            place = bisect_right(self._ends, start), bisect_right(self._ends, end)
             if words is None or self._text[slice(*place)] == words:
                 return place if place[0] < place[1] else None
-        at = self._text.find(words) if isinstance(words, str) and words else -1
-        return None if at < 0 else (at, at + len(words))
+        if not isinstance(words, str) or words not in self._text:
+            return None
+        at = self._text.index(words)
+        return (at, at + len(words)) if words else None
 
-    def _character(self, byte: int) -> int:
-        if self._ends is None:
-            return min(byte, len(self._text))
-        return min(bisect_left(self._ends, byte) + 1, len(self._text)) if byte else 0
+
+def _width(char: str) -> int:
+    return len(char.encode())
 
 
 def _source(chunk: Mapping[str, Json]) -> dict[str, str] | None:

@@ -61,6 +61,7 @@ class Wording:
         parts: list[GeminiPart] = []
         left = list(messages)
         for call in calls:
+            # Every call has its result, and every result its call: else the request was refused.
             place = next(place for place, message in enumerate(left) if message.tool_call_id == call.id)
             result = _result(left.pop(place))
             parts.append({"functionResponse": {**_id(call, turn), "name": call.name, "response": result}})

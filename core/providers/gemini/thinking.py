@@ -37,9 +37,9 @@ def thinking_config(request: ChatRequest, target: Target) -> dict[str, Json]:
     if target.model.abilities.thinking is Thinking.NONE:
         return {}
     wanted = wish(request, target)
-    config: dict[str, Json] = {}
     if wanted.state == "off":
         return _off(target)
+    config: dict[str, Json] = {}
     if target.host.thinking_visible:
         # Thoughts are billed either way, but only shown on request.
         config["includeThoughts"] = True

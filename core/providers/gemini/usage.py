@@ -73,11 +73,8 @@ def usage_of(said: Mapping[str, Json], tier: str | None) -> Usage | None:
 
 def _extra(read: Mapping[str, int], made: Mapping[str, int]) -> dict[str, dict[str, int]]:
     """The counts without a price of their own, by OpenAI's names."""
-    extra = {
-        "prompt_tokens_details": {"text_tokens": read[kind] for kind in ("TEXT",) if kind in read},
-        "completion_tokens_details": {"text_tokens": made[kind] for kind in ("TEXT",) if kind in made},
-    }
-    return {name: counts for name, counts in extra.items() if counts}
+    sides = {"prompt_tokens_details": read, "completion_tokens_details": made}
+    return {name: {"text_tokens": counts["TEXT"]} for name, counts in sides.items() if "TEXT" in counts}
 
 
 def _modalities(said: Mapping[str, Json], name: str) -> dict[str, int]:

@@ -74,7 +74,7 @@ def test_an_unknown_vendor_is_told_with_line_and_neighbours() -> None:
     with pytest.raises(CatalogError) as error:
         load(LAB + own("lab/a") + own("lab/b", vendor="gorq"))
     assert str(error.value) == (
-        "file0.toml:15: models[1].hosts[0].vendor: the vendor 'gorq' is not known. "
+        "file0.toml:16: models[1].hosts[0].vendor: the vendor 'gorq' is not known. "
         "Did you mean 'groq'? Or add [vendors.gorq] to the file."
     )
     with pytest.raises(CatalogError, match=r"Known are: alibaba, anthropic, "):
