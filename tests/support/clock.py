@@ -19,6 +19,7 @@ class ManualClock:
         self._elapsed = 0.0
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._ticket = count()
+        self._fell_asleep = asyncio.Event()
 
     def now(self) -> float:
         return START + self._elapsed
@@ -32,6 +33,7 @@ class ManualClock:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._sleepers, (moment, next(self._ticket), future))
+        self._fell_asleep.set()
         await future
 
     def jump(self) -> bool:
@@ -43,6 +45,17 @@ class ManualClock:
                 future.set_result(None)
                 return True
         return False
+
+    def due_in(self) -> float | None:
+        """How long until the next moment that somebody waits for, or None."""
+        pending = [moment for moment, _, future in self._sleepers if not future.done()]
+        return min(pending) - self._elapsed if pending else None
+
+    async def sleeper_within(self, seconds: float) -> None:
+        """Return once somebody waits for a moment that is no further away than that."""
+        while (due := self.due_in()) is None or due > seconds:
+            self._fell_asleep.clear()
+            await self._fell_asleep.wait()
 
     async def advance(self, seconds: float) -> None:
         """Go on by `seconds`, waking all who wait on the way, in order."""

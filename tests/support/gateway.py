@@ -1,6 +1,7 @@
 """The whole gateway on a free loopback port: real sockets, real store, an upstream of the test's choice."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,7 +28,14 @@ id = "lab/small"
 aliases = ["small-alias"]
 context_tokens = 8192
 max_output_tokens = 2048
-abilities = {{ tools = true, parallel_tools = true, vision = true, json_mode = true, choices = 4, structured_output = "verified" }}
+
+[models.abilities]
+tools = true
+parallel_tools = true
+vision = true
+json_mode = true
+structured_output = "verified"
+choices = 4
 
 [[models.hosts]]
 vendor = "lab"
@@ -83,6 +91,18 @@ class Running:
         )
 
 
+class _Server(uvicorn.Server):
+    """Tells when it serves."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.is_up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.is_up.set()
+
+
 @asynccontextmanager
 async def running_gateway(
     folder: Path,
@@ -115,14 +135,11 @@ async def running_gateway(
         journal=noted,
     )
     await gateway.connect()  # here, so that a failure is the test's own; the server then finds it done
-    server = uvicorn.Server(uvicorn.Config(gateway.app, port=0, log_level="error", lifespan="on"))
+    server = _Server(uvicorn.Config(gateway.app, port=0, log_level="error", lifespan="on"))
     serving = asyncio.ensure_future(server.serve())
-    while not server.started and not serving.done():
-        await asyncio.sleep(0)
+    started = asyncio.ensure_future(server.is_up.wait())
+    await asyncio.wait({serving, started}, return_when=asyncio.FIRST_COMPLETED)
     try:
-        if serving.done():
-            serving.result()
-            raise RuntimeError("the gateway did not start")
         port = server.servers[0].sockets[0].getsockname()[1]
         token, _ = await create_key(gateway.service.parts.store, "default", "tests")
         yield Running(f"http://127.0.0.1:{port}", token, gateway, noted)

@@ -72,6 +72,7 @@ class RuntimeApiEmulator:
         self.init_error: tuple[str, dict[str, Any]] | None = None
         self.restore_error: dict[str, Any] | None = None
         self.connections = 0
+        self._unclosed = 0
 
     async def __aenter__(self) -> "RuntimeApiEmulator":
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
@@ -122,6 +123,10 @@ class RuntimeApiEmulator:
         """Take no new connection from now on; those that are open stay."""
         assert self._server is not None
         self._server.close()
+
+    async def closed(self) -> None:
+        """Until the connection of every response has been closed, which is the runtime's duty."""
+        await self._pulse.until(lambda: self._unclosed == 0)
 
     async def started(self) -> None:
         """Until the runtime has asked for an invocation, or said that it cannot start."""
@@ -333,9 +338,11 @@ class RuntimeApiEmulator:
         call.trailers = trailers.fields
         await call.acknowledge.wait()
         writer.write(ACCEPTED)
+        self._unclosed += 1
         call.end("broken off" if call.trailers else "answered")
         if await reader.read(1):
             raise BadWire("the connection of a response was used again")
+        self._unclosed -= 1
         return None
 
     def _refuse(self, call: Call, writer: asyncio.StreamWriter) -> None:

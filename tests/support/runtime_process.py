@@ -63,6 +63,7 @@ async def serving(
         yield running
         running.stop.set()
         assert await running.exit_code == 0
+        await api.closed()
         assert api.violations == []
     except asyncio.CancelledError:
         if not running.exit_code.done():

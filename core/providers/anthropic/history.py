@@ -11,7 +11,7 @@ from typing import Final
 from core.catalog.model import Quirk, Target
 from core.chat import ChatRequest, Json, Message, Role
 from core.providers.anthropic.content import Block, Content
-from core.providers.anthropic.pairing import in_call_order
+from core.providers.anthropic.pairing import RESULTS, in_call_order
 from core.providers.base import Prepared
 from core.providers.fields import Disposed
 from core.providers.tool_ids import IdForm, mapped_ids
@@ -73,6 +73,8 @@ class _Turns:
     is_begun: bool = False
 
     def add(self, message: Message, index: int) -> None:
+        if message.role not in RESULTS:  # nothing may stand between results
+            self._place_late()
         if message.role in _SYSTEM:
             self._add_system(self.content.spoken(message, index))
             return
@@ -88,8 +90,8 @@ class _Turns:
                 self._say("user", self.content.spoken(message, index))
 
     def end(self, *, is_all_system: bool) -> None:
-        late, self.late = self.late, []
-        self._say("user", [_as_user(block) for block in late])
+        self._place_late()
+        self._say("user", [_as_user(block) for block in self.late])
         if not self.turns:
             self._say("user", self.system if is_all_system and self.system else [_NOTHING_SAID])
             self.system = [] if is_all_system else self.system
@@ -109,6 +111,11 @@ class _Turns:
         else:
             self.late += blocks
 
+    def _place_late(self) -> None:
+        if self.turns and self.turns[-1]["role"] == "user":
+            late, self.late = self.late, []
+            self._say("system", late)
+
     def _say(self, role: str, blocks: list[Block]) -> None:
         if not blocks:
             return
@@ -116,9 +123,6 @@ class _Turns:
             self.turns[-1]["content"].extend(blocks)
         else:
             self.turns.append({"role": role, "content": list(blocks)})
-        if role == "user":
-            late, self.late = self.late, []
-            self._say("system", late)
 
 
 def _as_user(block: Block) -> Block:

@@ -9,7 +9,8 @@ from typing import Final, TypeAlias
 
 from core.chat import Message, Role
 
-_RESULTS: Final = (Role.TOOL, Role.FUNCTION)
+RESULTS: Final = (Role.TOOL, Role.FUNCTION)
+"""The roles of tool results."""
 
 _Pair: TypeAlias = tuple[str, str]
 """An id as written, and the id that it gets."""
@@ -22,7 +23,7 @@ def in_call_order(messages: Sequence[Message]) -> list[Message]:
     pairs: list[_Pair] = []
     taken: set[str] = set()
     for message in messages:
-        if message.role in _RESULTS:
+        if message.role in RESULTS:
             results.append(message)
             continue
         ordered += _sorted(results, pairs)

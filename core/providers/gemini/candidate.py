@@ -19,7 +19,7 @@ from core.events import (
 )
 from core.providers.custom_tools import unwrapped
 from core.providers.failure_words import bad_reply
-from core.providers.gemini.finish import FAILED, UNCLEAR, failure, finish_reason
+from core.providers.gemini.finish import FAILED, failure, finish_reason
 from core.providers.gemini.grounding import annotations
 from core.providers.gemini.logprobs import logprobs_of
 
@@ -153,8 +153,7 @@ class CandidateDecoder:
     def _finish(self, word: str, message: Json) -> None:
         if word in FAILED:
             raise failure(word, message if isinstance(message, str) else "")
-        if not self._word or self._word in UNCLEAR:
-            self._word = word
+        self._word = self._word or word
 
 
 def _written(arguments: Mapping[str, Json]) -> str:

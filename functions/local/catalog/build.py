@@ -12,7 +12,7 @@ from functions.local.catalog.disagreements import Disagreement, disagreements
 from functions.local.catalog.findings import Finding, Severity
 from functions.local.catalog.hosts import host_table
 from functions.local.catalog.limits import longest_answer, window
-from functions.local.catalog.overlay import OVERLAY, OverlayModel, read_overlay
+from functions.local.catalog.overlay import OVERLAY, OverlayError, OverlayModel, read_overlay
 from functions.local.catalog.rules import RULES, VendorRule, read_rules
 from functions.local.catalog.sources.folder import Sources, open_sources
 from functions.local.catalog.sources.offer import Offer
@@ -107,7 +107,7 @@ class _Builder:
         context = model.context_tokens or window(home)
         output = model.max_output_tokens or longest_answer(home)
         if context is None or output is None:
-            raise ValueError(f"{model.id}: no source states its limits; the overlay must")
+            raise OverlayError(f"{model.id}: no source states its limits; the overlay must")
         released = model.released or _first(offer.released for offer in home)
         quality = self._quality(model.id, model.livebench, model.lmarena)
         table = {

@@ -29,7 +29,8 @@ class Disagreement:
 def disagreements(model: str, vendor: str, offers: Sequence[Offer]) -> Iterable[Disagreement]:
     """Every number that at least two sources state, and not all alike.
 
-    A source that does not name a price says nothing about it. Limits are compared where a source has one.
+    A source that does not name a price says nothing about it, but one that has no tier says that there is none. Limits
+    are compared where a source has one.
     """
     means = dict(zip((offer.source for offer in offers if offer.context_tokens), windows(offers), strict=True))
     stated = [(offer, _numbers(offer, means.get(offer.source))) for offer in offers]
@@ -43,6 +44,7 @@ def _numbers(offer: Offer, window: int | None) -> Mapping[str, str]:
     numbers: dict[str, str] = {} if window is None else {"context_tokens": str(window)}
     if offer.quote is not None:
         numbers |= _prices("", offer.quote.standard)
+        numbers["tiers"] = ", ".join(f"above {tier.above}" for tier in offer.quote.standard.tiers) or "none"
         for service, listed in offer.quote.services.items():
             numbers |= _prices(f"{service}.", listed)
     if offer.max_output_tokens is not None:

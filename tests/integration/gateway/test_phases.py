@@ -93,9 +93,11 @@ class TestHeartbeats:
         ):
             async with running.client() as client:
                 asking = asyncio.ensure_future(client.post("/v1/chat/completions", json=body(stream=True)))
-                while not asking.done():
-                    await clock.advance(1)
-                response = asking.result()
+                for number in range(3):
+                    await upstream.arrival(number).wait()
+                    await clock.sleeper_within(12 if number == 2 else 10)
+                    await clock.advance(12 if number == 2 else 10)
+                response = await asking
             assert [failure[2] != "" for failure in running.noted.failures] == [True, True, False]
         assert response.status_code == 200
         assert response.text.startswith(": processing\n")
@@ -174,7 +176,9 @@ class TestStoreAway:
                 upstream.barrier("end").released.set()
                 reading = asyncio.ensure_future(read_all(received))
                 while not reading.done():
-                    await clock.advance(1)
+                    await asyncio.wait({reading}, timeout=0.01)
+                    if (due := clock.due_in()) is not None and due <= 1:
+                        await clock.advance(due)
                 text = reading.result()
             getattr(stores[0], fault).clear()
         assert text.endswith("data: [DONE]\n\n")

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 from fastapi import BackgroundTasks, FastAPI
@@ -35,14 +35,14 @@ async def answers_after(api: RuntimeApiEmulator, deadline: float) -> None:
     assert (await api.invoke(rest_event(path="/well"), deadline=deadline).done()).body == b"well"
 
 
-def failing(app: object) -> SmallGateway:
+def failing(app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> SmallGateway:
     @for_requests
     async def either(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/well":
             await begin(send)
             await end(send, b"well")
         else:
-            await app(scope, receive, send)  # type: ignore[operator]  # the test's own app
+            await app(scope, receive, send)
 
     return SmallGateway(either)
 

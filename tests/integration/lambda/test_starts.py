@@ -1,6 +1,7 @@
 """The start of an environment, with and without a snapshot, when it works and when it does not."""
 
 import json
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 import pytest
@@ -50,9 +51,9 @@ def failing_lifespan() -> SmallGateway:
     ],
 )
 async def test_a_failed_start_is_reported_with_its_reason(
-    api: RuntimeApiEmulator, clock: ManualClock, prepare: object, kind: str, words: str
+    api: RuntimeApiEmulator, clock: ManualClock, prepare: Callable[[], Gateway], kind: str, words: str
 ) -> None:
-    running = start(api, prepare, clock)  # type: ignore[arg-type]  # parametrised
+    running = start(api, prepare, clock)
     assert await running.exit_code == 1
     assert api.init_error is not None
     assert api.init_error[0] == kind
