@@ -17,6 +17,10 @@ CLAUDE_SWITCHES: Final = frozenset(
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """`reasoning_effort` values, weakest first (OpenAI chat completions, read 2026-11-30)."""
 
+# Wire reference, section 7.2 (read 2026-11-30): `medium` becomes `high` where there is only low and high, `xhigh`
+# becomes `high` where there is only high and max.
+_UP_ON_A_TIE = ("minimal", "low", "medium")
+
 
 @dataclass(frozen=True, slots=True)
 class ThinkingWish:
@@ -77,4 +81,10 @@ def _nearest(asked: str | None, efforts: tuple[str, ...]) -> tuple[str | None, b
     if asked in efforts:
         return asked, False
     rank = EFFORTS.index(asked)
-    return min(efforts, key=lambda effort: (abs(EFFORTS.index(effort) - rank), EFFORTS.index(effort))), True
+
+    def distance(effort: str) -> tuple[int, int]:
+        steps = EFFORTS.index(effort) - rank
+        # Of two levels that are equally near, up to medium the stronger one is meant, above it the weaker one.
+        return abs(steps), -steps if asked in _UP_ON_A_TIE else steps
+
+    return min(efforts, key=distance), True

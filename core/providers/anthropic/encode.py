@@ -64,12 +64,15 @@ def encode_body(
     """The body, and the names of the free-text tools that stand in it as functions."""
     said = conversation(request, target, prepared, disposed)
     max_tokens = request.max_tokens or _most_tokens(request, target)
+    thinking = thinking_members(
+        request, target, max_tokens=max_tokens, has_thinking=said.has_thinking, in_loop=said.in_loop
+    )
     body: dict[str, Json] = {
         "model": target.host.upstream_model,
         "max_tokens": max_tokens,
         "messages": said.messages,
         "stream": True,
-        **thinking_members(request, target, max_tokens=max_tokens, has_thinking=said.has_thinking),
+        **thinking,
     }
     body.update(_caching(request, said, disposed))
     body.update(_sampling(request, disposed))

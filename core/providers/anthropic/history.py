@@ -34,6 +34,12 @@ class Conversation:
     has_thinking: bool
 
     @property
+    def in_loop(self) -> bool:
+        """Whether the prompt ends in tool results, maybe with more behind them."""
+        last = next(turn for turn in reversed(self.messages) if turn["role"] == "user")
+        return bool(last["content"][0]["type"] == "tool_result")
+
+    @property
     def blocks(self) -> list[Block]:
         """All blocks in the order of the prompt."""
         return [*self.system, *(block for turn in self.messages for block in turn["content"])]

@@ -22,7 +22,7 @@ _VISIBLE: Final = {"display": "summarized"}
 
 
 def thinking_members(
-    request: ChatRequest, target: Target, *, max_tokens: int, has_thinking: bool
+    request: ChatRequest, target: Target, *, max_tokens: int, has_thinking: bool, in_loop: bool | None = None
 ) -> Mapping[str, Mapping[str, Json]]:
     """`thinking` and `output_config`, each only where there is something to say.
 
@@ -31,12 +31,14 @@ def thinking_members(
         target: Where it goes.
         max_tokens: The limit that is sent; a budget must stay below it.
         has_thinking: Whether the last turn with tool calls brings its thinking along.
+        in_loop: Whether the prompt ends in tool results; the request tells when left out.
     """
+    in_loop = request.mid_tool_loop if in_loop is None else in_loop
     wanted = wish(request, target)
     match target.host.thinking_switch:
         case ThinkingSwitch.BUDGET:
             # Mid tool loop, a model with a budget refuses a turn that does not begin with its thinking.
-            if request.mid_tool_loop and not has_thinking:
+            if in_loop and not has_thinking:
                 return {}
             thinking = _budget(wanted, max_tokens)
         case ThinkingSwitch.ADAPTIVE:

@@ -157,9 +157,10 @@ class ConverseDecoder:
     def _meter(self, said: dict[str, Json], events: list[Event]) -> None:
         tier = said.get("serviceTier")
         name = tier.get("type") if isinstance(tier, dict) else None
+        name = name if isinstance(name, str) else None
         if name in _TIERS:
             events.append(Noted({"service_tier": name}))
-        usage = usage_of(said.get("usage"), name if isinstance(name, str) else None)
+        usage = usage_of(said.get("usage"), name)
         if usage is not None:
             events.append(UsageReported(usage))
 

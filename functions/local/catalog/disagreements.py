@@ -44,7 +44,8 @@ def _numbers(offer: Offer, window: int | None) -> Mapping[str, str]:
     numbers: dict[str, str] = {} if window is None else {"context_tokens": str(window)}
     if offer.quote is not None:
         numbers |= _prices("", offer.quote.standard)
-        numbers["tiers"] = ", ".join(f"above {tier.above}" for tier in offer.quote.standard.tiers) or "none"
+        tiers = normal(offer.quote.standard).tiers
+        numbers["tiers"] = ", ".join(f"above {tier.above}" for tier in tiers) or "none"
         for service, listed in offer.quote.services.items():
             numbers |= _prices(f"{service}.", listed)
     if offer.max_output_tokens is not None:

@@ -43,8 +43,14 @@ def change_tables(offer: Offer, service_tiers: Mapping[str, Decimal]) -> list[di
 
 
 def normal(listed: PriceList) -> PriceList:
-    """A list without rates that say what holds anyway."""
-    return PriceList(_rates(listed.rates), tuple(Tier(tier.above, _rates(tier.rates)) for tier in listed.tiers))
+    """A list without rates and tiers that say what holds anyway."""
+    base = _rates(listed.rates)
+    tiers: list[Tier] = []
+    for tier in listed.tiers:
+        rates = _rates(tier.rates)
+        if rates != (tiers[-1].rates if tiers else base):
+            tiers.append(Tier(tier.above, rates))
+    return PriceList(base, tuple(tiers))
 
 
 def _whole(quote: Quote, rule: VendorRule) -> dict[str, Any]:

@@ -49,6 +49,14 @@ def test_thresholds_keep_their_operator() -> None:
     ]
 
 
+def test_a_tier_that_changes_nothing_is_not_named() -> None:
+    base = rates(input="1", output="2")
+    dear = rates(input="2", output="4")
+    listed = PriceList(base, (Tier(100, base), Tier(200, dear), Tier(300, dear)))
+    assert [tier["above_tokens"] for tier in table(Quote(listed))["tiers"]] == [200]
+    assert "tiers" not in table(Quote(PriceList(base, (Tier(100, base),))))
+
+
 STANDARD = PriceList(
     rates(input="2", cached="0.25", output="10"), (Tier(9, rates(input="4", cached="0.5", output="15")),)
 )
