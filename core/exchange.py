@@ -155,6 +155,7 @@ class _UnderWay:
     async def leave(self) -> None:
         await self._steps.aclose()
         if not self._is_settled:
+            self._is_settled = True
             self._parts.background.start(self._settle_left())
 
     async def _whole(self) -> Head:

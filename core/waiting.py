@@ -41,6 +41,6 @@ class Background:
         return task
 
     async def idle(self) -> None:
-        """Return once nothing is under way."""
+        """Return once nothing is under way. Who gives up waiting does not end the work."""
         while self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.wait(self._tasks)

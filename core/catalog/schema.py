@@ -58,9 +58,8 @@ class _Rates(_Strict):
 
     @field_validator(*RATE_NAMES, mode="after")
     @classmethod
-    def _is_whole_pico(cls, value: Decimal | None) -> Decimal | None:
-        if value is not None:
-            pico_per_token(value)
+    def _is_whole_pico(cls, value: Decimal) -> Decimal:
+        pico_per_token(value)
         return value
 
     def rates(self) -> Rates:

@@ -63,6 +63,7 @@ class Gateway:
         self._transport = transport
         self._clock = clock or SystemClock()
         self._own_catalog = own_catalog
+        self._make_store = _store_maker(settings)
         self._wrap_store = wrap_store or (lambda store: store)
         self._journal = journal or Logs(settings.log_level)
         self._service: Service | None = None
@@ -84,7 +85,7 @@ class Gateway:
             self._variables, self._clock, _secret_reader(self._settings), _aws_credentials(self._variables)
         )
         await secrets.load()
-        store = self._wrap_store(open_store(self._settings))
+        store = self._wrap_store(self._make_store())
         transport = self._transport()
         self._client = UpstreamClient(transport)
         background = Background()
@@ -132,15 +133,20 @@ def prepare(settings: Settings, variables: Mapping[str, str]) -> Gateway:
 
 
 def open_store(settings: Settings) -> Store:
-    """The store that the settings name."""
+    """The store that the settings name; it opens nothing before it is needed."""
+    return _store_maker(settings)()
+
+
+def _store_maker(settings: Settings) -> Callable[[], Store]:
+    """What makes the store. Its module is imported now: only one of them is needed, and boto3 is slow to import."""
     if settings.store == "sqlite":
         from core.store.sqlite import SqliteStore
 
-        settings.sqlite_path.parent.mkdir(parents=True, exist_ok=True)
-        return SqliteStore(settings.sqlite_path, retention_days=settings.record_days)
+        return lambda: SqliteStore(settings.sqlite_path, retention_days=settings.record_days)
     from core.store.dynamodb import DynamoStore
 
-    return DynamoStore(settings.config_table or "", settings.ledger_table or "", retention_days=settings.record_days)
+    config, ledger = settings.config_table or "", settings.ledger_table or ""
+    return lambda: DynamoStore(config, ledger, retention_days=settings.record_days)
 
 
 def _secret_reader(settings: Settings) -> Callable[[], str] | None:

@@ -49,6 +49,8 @@ class ExchangeResponse(Response):
             leaving.cancel()
             serving.cancel()
             await asyncio.gather(serving, leaving, return_exceptions=True)
+            # Not part of what a caller who leaves cancels: it is what must happen then.
+            await self._exchange.leave()
         if not serving.cancelled() and (fault := serving.exception()) is not None:
             raise fault
 
@@ -74,7 +76,6 @@ class _Delivery:
             await self._deliver()
         finally:
             beating.cancel()
-            await self._exchange.leave()
 
     async def _deliver(self) -> None:
         try:

@@ -1,7 +1,7 @@
 """What Bedrock refuses before any model runs: by botocore's validator, by its model's bounds, and by Converse's rules.
 
-The service model's maxima and patterns are enforced by the service alone, so that they are checked here. The rules about
-conversations are those of the wire reference, 2.3 and 4.4.
+The service model's maxima and patterns are enforced by the service alone, so that they are checked here. The rules
+about conversations are those of the wire reference, 2.3 and 4.4.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from botocore.loaders import Loader
-from botocore.model import OperationModel, ServiceModel, Shape
+from botocore.model import OperationModel, ServiceModel
 from botocore.validate import ParamValidator
 
 MOST_CACHE_POINTS = 4
@@ -32,7 +32,7 @@ def refusal(model_id: str, body: Mapping[str, Any]) -> str | None:
 
 def problems(model_id: str, body: Mapping[str, Any]) -> Iterator[str]:
     """Everything that is wrong with a request body."""
-    shape = operation().input_shape
+    shape: Any = operation().input_shape
     params = {"modelId": model_id, **body}
     report = ParamValidator().validate(params, shape)
     if report.has_errors():
@@ -42,36 +42,40 @@ def problems(model_id: str, body: Mapping[str, Any]) -> Iterator[str]:
     yield from _conversation(body)
 
 
-def _bounds(value: Any, shape: Shape, at: str) -> Iterator[str]:
-    kind = shape.type_name
-    if kind == "structure" and not shape.is_document_type:
-        if getattr(shape, "is_tagged_union", False) and len(value) != 1:
-            yield f"{at} has {len(value)} members of a union"
-        for name, member in value.items():
-            yield from _bounds(member, shape.members[name], f"{at}.{name}")
-    elif kind == "list":
-        yield from _size(len(value), shape, at)
-        for index, item in enumerate(value):
-            yield from _bounds(item, shape.member, f"{at}[{index}]")
-    elif kind == "map":
-        yield from _size(len(value), shape, at)
-        for name, item in value.items():
-            yield from _bounds(name, shape.key, f"{at} key")
-            yield from _bounds(item, shape.value, f"{at}.{name}")
-    elif kind == "string":
-        yield from _size(len(value), shape, at)
-        pattern, allowed = shape.metadata.get("pattern"), shape.enum
-        if pattern and not re.fullmatch(pattern, value):
-            yield f"{at} does not match {pattern}: {value!r}"
-        if allowed and value not in allowed:
-            yield f"{at} is not one of {allowed}: {value!r}"
-    elif kind == "blob":
-        b64decode(value, validate=True)
-    elif kind in ("integer", "float"):
-        yield from _size(value, shape, at)
+def _bounds(value: Any, shape: Any, at: str) -> Iterator[str]:
+    for step, member, inner in _members(value, shape):
+        yield from _bounds(member, inner, at + step)
+    match shape.type_name:
+        case "structure":
+            if getattr(shape, "is_tagged_union", False) and len(value) != 1:
+                yield f"{at} has {len(value)} members of a union"
+        case "string":
+            yield from _size(len(value), shape, at)
+            pattern, allowed = shape.metadata.get("pattern"), shape.enum
+            if (pattern and not re.fullmatch(pattern, value)) or (allowed and value not in allowed):
+                yield f"{at} does not match {pattern or allowed}: {value!r}"
+        case "list" | "map":
+            yield from _size(len(value), shape, at)
+        case "blob":
+            b64decode(value, validate=True)
+        case "integer" | "float":
+            yield from _size(value, shape, at)
+        case _:
+            pass
 
 
-def _size(size: float, shape: Shape, at: str) -> Iterator[str]:
+def _members(value: Any, shape: Any) -> list[tuple[str, Any, Any]]:
+    if shape.type_name == "structure" and not shape.is_document_type:
+        return [(f".{name}", member, shape.members[name]) for name, member in value.items()]
+    if shape.type_name == "list":
+        return [(f"[{index}]", item, shape.member) for index, item in enumerate(value)]
+    if shape.type_name == "map":
+        keys = [(f" key {name}", name, shape.key) for name in value]
+        return keys + [(f".{name}", item, shape.value) for name, item in value.items()]
+    return []
+
+
+def _size(size: float, shape: Any, at: str) -> Iterator[str]:
     low, high = shape.metadata.get("min"), shape.metadata.get("max")
     if (low is not None and size < low) or (high is not None and size > high):
         yield f"{at} is not within {low} and {high}: {size}"

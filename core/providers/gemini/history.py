@@ -7,11 +7,15 @@ from typing import Final
 from core.catalog.model import Target
 from core.chat import ChatRequest, Json, Message, Role, ToolCall
 from core.providers.base import Prepared
-from core.providers.gemini.messages import GeminiPart, Wording
+from core.providers.gemini.messages import SIGNATURE, GeminiPart, Wording
+from core.providers.gemini.thinking import signs_calls
 
 _USER: Final = "user"
 _MODEL: Final = "model"
 _SILENCE: Final[GeminiPart] = {"text": " "}
+
+UNSIGNED: Final = "skip_thought_signature_validator"
+"""Stands for the signature of calls that a model did not make ("Thought signatures", FAQ, read 2026-11-30)."""
 
 
 @dataclass(slots=True)
@@ -37,7 +41,6 @@ def conversation(request: ChatRequest, target: Target, prepared: Prepared) -> Co
     said = Conversation()
     calls: Sequence[ToolCall] = ()
     results: list[Message] = []
-    turn_begins = max((index for index, each in enumerate(request.messages) if each.role is Role.USER), default=-1)
     for index, message in enumerate(request.messages):
         if message.role in (Role.TOOL, Role.FUNCTION):
             results.append(message)
@@ -49,11 +52,23 @@ def conversation(request: ChatRequest, target: Target, prepared: Prepared) -> Co
                 said.say(_USER, wording.spoken(message, index))
             case Role.ASSISTANT:
                 calls = message.tool_calls
-                said.say(_MODEL, wording.answered(message, is_current=index > turn_begins))
+                said.say(_MODEL, wording.answered(message))
             case _:
                 said.system += wording.spoken(message, index)
     said.say(_USER, wording.results(calls, results))
     if not said.contents or said.contents[0]["role"] == _MODEL:
         # The format wants a user to speak first (wire reference, 4.3, read 2026-11-30).
         said.contents.insert(0, {"role": _USER, "parts": [_SILENCE]})
+    if signs_calls(target):
+        _sign_foreign_steps(said.contents)
     return said
+
+
+def _sign_foreign_steps(contents: Sequence[dict[str, Json]]) -> None:
+    """Say of each step since the user's last words that the model did not make it, where nothing of it is signed."""
+    for turn in reversed(contents):
+        calls = [part for part in turn["parts"] if "functionCall" in part]
+        if turn["role"] == _USER and any("functionResponse" not in part for part in turn["parts"]):
+            return
+        if calls and not any(SIGNATURE in call for call in calls):
+            calls[0][SIGNATURE] = UNSIGNED

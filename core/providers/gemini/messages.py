@@ -14,14 +14,10 @@ from core.providers.base import Prepared
 from core.providers.custom_tools import INPUT
 from core.providers.gemini.media import media_part
 from core.providers.gemini.objects import object_in
-from core.providers.gemini.thinking import signs_calls
 
 GeminiPart: TypeAlias = dict[str, Json]
 
 SIGNATURE: Final = "thoughtSignature"
-UNSIGNED: Final = "skip_thought_signature_validator"
-"""Stands for the signature of calls that the model did not make ("Thought signatures", FAQ, read 2026-11-30)."""
-
 _NOT_JSON: Final = "_raw"
 _BETWEEN: Final = "\n"
 
@@ -42,17 +38,10 @@ class Wording:
                 parts.append(said)
         return parts
 
-    def answered(self, message: Message, *, is_current: bool) -> list[GeminiPart]:
-        """An assistant's turn: text, then calls, with what this host has signed where it was.
-
-        Args:
-            message: The turn.
-            is_current: Whether no user has spoken since: then the host looks for its signatures.
-        """
+    def answered(self, message: Message) -> list[GeminiPart]:
+        """An assistant's turn: text, then calls, with what this host has signed where it was."""
         turn = self._remembered(message.tool_calls)
         calls = [self._call(call, turn) for call in message.tool_calls]
-        if is_current and calls and signs_calls(self.target) and not any(SIGNATURE in call for call in calls):
-            calls[0][SIGNATURE] = UNSIGNED
         return _woven(_texts(message), calls, turn.thinking if turn else ())
 
     def results(self, calls: Sequence[ToolCall], messages: Sequence[Message]) -> list[GeminiPart]:

@@ -34,7 +34,7 @@ def usd(**prices: str) -> dict[str, Decimal]:
     return {name: Decimal(value) for name, value in prices.items()}
 
 
-def litellm(tmp_path: Path, vendor: str = "lab", **entry: Any) -> Offer | None:
+def litellm(tmp_path: Path, vendor: str = "lab", /, **entry: Any) -> Offer | None:
     plain = {"mode": "chat", "litellm_provider": "lab", **entry}
     source = LiteLlm(pack(tmp_path / "p.gz", {"lab/m": plain}), "litellm 1", "2026-11-30", RULES)
     return source.find(vendor, "m")
@@ -246,7 +246,7 @@ def test_the_package_gives_changes_from_their_day_on() -> None:
     before = found(GenaiPrices("2026-11-10", RULES).find("google", "gemini-4-argon")).quote
     assert before is not None
     assert before.standard.rates["input"] == 2
-    assert [(change.since, change.listed.rates["input"]) for change in before.changes] == [("2026-12-01", 4)]
+    assert [(change.since, change.listed.rates["input"]) for change in before.changes] == [("2026-12-01", Decimal(4))]
     after = found(GenaiPrices("2026-12-01", RULES).find("google", "gemini-4-argon")).quote
     assert after is not None
     assert after.standard.rates["input"] == 4

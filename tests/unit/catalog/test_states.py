@@ -10,7 +10,7 @@ from functions.local.catalog.sources.offer import Offer
 from functions.local.catalog.states import OPENAI_SAMPLING, SAMPLING, abilities, at_effort
 
 
-def says(efforts: tuple[str, ...] | None = None, **states: bool) -> Offer:
+def says(efforts: tuple[str, ...] | None = None, /, **states: bool) -> Offer:
     return Offer("a source", "2026-11-30", "m", states=states, efforts=efforts)
 
 

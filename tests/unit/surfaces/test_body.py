@@ -69,3 +69,9 @@ def test_the_number_of_values_is_bounded_before_anything_is_parsed(filler: bytes
 def test_brackets_and_commas_in_texts_do_not_count() -> None:
     text = '[{"\\' * MOST_VALUES + "," * MOST_VALUES
     assert read_object(orjson.dumps({"a": text})) == {"a": text}
+
+
+@pytest.mark.parametrize("text", [b'"' * 3_000_000, b'"' + b'\\"' * 1_500_000, b'"' + b"\\" * 1_500_001])
+def test_counting_takes_no_more_time_than_reading(text: bytes) -> None:
+    # Once a quadratic search: the test would not end.
+    assert isinstance(refused(b"{" + b"," * (MOST_VALUES + 1) + text), RequestTooLarge)

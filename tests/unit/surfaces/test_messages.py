@@ -242,7 +242,7 @@ def test_both_forms_of_calls_do_not_go_together() -> None:
 
 
 def test_many_calls_and_results_take_no_more_than_their_number() -> None:
-    count = 10_000
+    count = 5_000
     calls = [{**CALL, "id": f"call_{index}"} for index in range(count)]
     results = [result(f"call_{index}") for index in reversed(range(count))]
     assert len(messages(calling(*calls), *results)) == count + 1
