@@ -231,7 +231,7 @@ def sent(request: ChatRequest, target: Target, turns: Mapping[str, ToolTurn]) ->
 
 
 @given(BODY, targets(), st.data())
-@settings(max_examples=1500)
+@settings(max_examples=150)
 def test_every_body_is_what_the_host_takes(written: Any, target: Target, data: st.DataObject) -> None:
     request = parse_chat(json.dumps(written).encode(), PLAIN).request
     body = sent(request, target, data.draw(memories(target)))

@@ -107,7 +107,7 @@ class Content:
                 return image_block(part, self.prepared.media, at)
             case AudioPart():
                 return audio_block(part, at)
-            case FilePart():
+            case _:
                 return self._file(part, at)
 
     def _file(self, part: FilePart, at: str) -> Block:

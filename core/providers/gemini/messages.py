@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from core.catalog.model import Target
-from core.chat import Json, Message, Part, RefusalPart, SealedThinking, TextPart, ToolCall
+from core.chat import Json, Message, RefusalPart, SealedThinking, TextPart, ToolCall
 from core.ports import ToolTurn
 from core.providers.base import Prepared
 from core.providers.custom_tools import INPUT
@@ -33,9 +33,10 @@ class Wording:
         """What a user or a system message says; empty text is refused and left out."""
         parts: list[GeminiPart] = []
         for place, part in enumerate(message.parts):
-            said = self._part(part, f"messages[{index}].content[{place}]")
-            if said is not None:
-                parts.append(said)
+            if isinstance(part, TextPart | RefusalPart):
+                parts += _plain([_words(part)])
+            else:
+                parts.append(media_part(part, self.prepared.media, f"messages[{index}].content[{place}]"))
         return parts
 
     def answered(self, message: Message) -> list[GeminiPart]:
@@ -55,15 +56,6 @@ class Wording:
             result = _result(left.pop(place))
             parts.append({"functionResponse": {**_id(call, turn), "name": call.name, "response": result}})
         return parts
-
-    def _part(self, part: Part, at: str) -> GeminiPart | None:
-        match part:
-            case TextPart():
-                return {"text": part.text} if part.text else None
-            case RefusalPart():
-                return {"text": part.refusal} if part.refusal else None
-            case _:
-                return media_part(part, self.prepared.media, at)
 
     def _call(self, call: ToolCall, turn: ToolTurn | None) -> GeminiPart:
         part: GeminiPart = {"functionCall": {**_id(call, turn), "name": call.name, "args": _arguments(call)}}
@@ -101,12 +93,12 @@ def _result(message: Message) -> dict[str, Json]:
     return {"output": text} if found is None else found
 
 
+def _words(part: TextPart | RefusalPart) -> str:
+    return part.refusal if isinstance(part, RefusalPart) else part.text
+
+
 def _texts(message: Message) -> list[str]:
-    texts = [
-        part.refusal if isinstance(part, RefusalPart) else part.text
-        for part in message.parts
-        if isinstance(part, TextPart | RefusalPart)
-    ]
+    texts = [_words(part) for part in message.parts if isinstance(part, TextPart | RefusalPart)]
     if message.audio_transcript and not any(texts):
         texts.append(message.audio_transcript)
     if message.refusal:

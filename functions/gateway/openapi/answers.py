@@ -25,11 +25,10 @@ FINISH_ABOUT: Final = (
     "`function_call`: for callers who used `functions`."
 )
 CREATED: Final = whole("When the request came in, in Unix seconds.")
-RESPONSE_MODEL: Final = (
-    "The model that served, by its catalog id; on the plain surface the name that the request gave."
-)
+RESPONSE_MODEL: Final = "The model that served, by its catalog id; on the plain surface the name that the request gave."
 
 _COUNT: Final = whole(low=0)
+_EXTRA: Final = "Other counts of the host's stand here too."
 
 
 def notes() -> dict[str, Schema]:
@@ -133,13 +132,12 @@ def _usage() -> Schema:
                 "image_tokens": _COUNT,
             },
             ("cached_tokens", "cache_write_tokens", "audio_tokens"),
+            _EXTRA,
         ),
         "completion_tokens_details": record(
-            {"reasoning_tokens": _COUNT, "audio_tokens": _COUNT}, ("reasoning_tokens", "audio_tokens")
+            {"reasoning_tokens": _COUNT, "audio_tokens": _COUNT}, ("reasoning_tokens", "audio_tokens"), _EXTRA
         ),
-        "cost_micros": nullable(
-            whole("What was charged, in micro-dollars; null while a price is unknown.", low=0)
-        ),
+        "cost_micros": nullable(whole("What was charged, in micro-dollars; null while a price is unknown.", low=0)),
         "cost": nullable(number("The same in US dollars.")),
         "cost_details": nullable(
             record(

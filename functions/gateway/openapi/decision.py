@@ -26,9 +26,7 @@ def decision_schemas() -> dict[str, Schema]:
         "task_confidence": nullable(_share("How sure that is.")),
         "complexity": nullable(_share("How hard it is.")),
         "decisiveness": _share("How clearly the first beat the second. 1: the only choice."),
-        "alternatives": array(
-            ref("Alternative"), "The ranking, the pick first.", most=MOST_ALTERNATIVES
-        ),
+        "alternatives": array(ref("Alternative"), "The ranking, the pick first.", most=MOST_ALTERNATIVES),
         "excluded": mapping(whole(low=1), "How many models were ruled out, by reason."),
         "attempts": array(ref("Attempt"), "The attempts so far, in order."),
         "reasoning": text("Why, in one or two sentences."),

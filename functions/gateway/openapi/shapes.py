@@ -82,6 +82,8 @@ def record(members: Mapping[str, Schema], required: Sequence[str] = (), about: s
 def nullable(shape: Schema) -> Schema:
     """The shape, or null."""
     kind = shape.get("type")
+    if kind == "null":
+        return shape
     if isinstance(kind, str):
         made = {**shape, "type": [kind, "null"]}
         if "enum" in shape:

@@ -200,7 +200,7 @@ async def test_with_another_host(tmp_path: Path, name: str, is_stream: bool) -> 
     assert record.charge.total == 1_053
 
 
-AFTER = {
+AFTER: dict[str, tuple[Sequence[Step], str, str]] = {
     "reset": ([SSE, TOKEN, Reset()], "interrupted", "stream_error"),
     "end": ([SSE, TOKEN], "interrupted", "stream_error"),
     "error event": (

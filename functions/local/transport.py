@@ -8,7 +8,7 @@ KEEP_ALIVE_S = 30.0
 
 
 class ServerTransport(AiohttpTransport):
-    """Bounds no calls, since the gateway's own limits do, and heeds no proxy settings, since calls are signed for hosts."""
+    """Bounds no calls, since the gateway's own limits do, and heeds no proxy: calls are signed for their hosts."""
 
     def __init__(self) -> None:
         limits = httpx.Limits(max_connections=None, keepalive_expiry=KEEP_ALIVE_S)

@@ -1,0 +1,182 @@
+"""The endpoints as OpenAPI operations: what each takes, needs and answers."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from core.surfaces.surface import Surface
+from functions.gateway.openapi.example_answers import example_answers, example_model, example_models
+from functions.gateway.openapi.example_requests import EXAMPLE_MODEL, example_requests
+from functions.gateway.openapi.shapes import Schema, record, ref, text, whole, words
+
+Operation = dict[str, Any]
+
+CHAT: Final = "Chat"
+MODELS: Final = "Models"
+HEALTH: Final = "Health"
+TAGS: Final = (
+    (CHAT, "One completion endpoint on two surfaces."),
+    (MODELS, "What can be asked."),
+    (HEALTH, "For load balancers and monitors. No key is needed, and nothing else is told."),
+)
+
+_NEEDS_KEY: Final = [{"bearer": []}, {"apiKey": []}]
+_MAY_HAVE_KEY: Final = [{}, *_NEEDS_KEY]
+_REQUEST_ID: Final = text("The id of the request, for questions about it.", pattern="^req-[0-9a-f]{32}$")
+
+_SURFACES: Final = {
+    "routing": (
+        "On the routing surface",
+        "A field that nobody documents is refused with 422, at any depth. The answer has the decision in `routing`; "
+        "a stream has it in its first frame, and the usage in its last. `model` is the catalog id that served.",
+    ),
+    "plain": (
+        "On the plain surface",
+        "OpenAI's shapes and nothing else. A field that nobody documents is sent on as written to hosts that speak "
+        "the OpenAI format; elsewhere `usage.dropped_params` names it. `model` is the name that the request gave.",
+    ),
+}
+
+
+def paths(prefix: str, surfaces: tuple[Surface, ...]) -> dict[str, Any]:
+    """Every path of the API.
+
+    Args:
+        prefix: What our own response headers begin with.
+        surfaces: The surfaces, in the order to show them.
+    """
+    made: dict[str, Any] = {}
+    for surface in surfaces:
+        made[f"{surface.prefix}/chat/completions"] = {"post": _chat(surface, prefix)}
+        made[f"{surface.prefix}/models"] = {"get": _models(surface, prefix)}
+        made[f"{surface.prefix}/models/{{model_id}}"] = {"get": _model(surface, prefix)}
+    made["/healthz"] = {"get": _health("isAlive", "Is the process up?", {})}
+    made["/readyz"] = {"get": _health("isReady", "Can requests be served?", _failed(503))}
+    return made
+
+
+def common_headers(prefix: str) -> dict[str, Any]:
+    """The headers of every answer but those of the health checks."""
+    return {
+        "x-request-id": {"required": True, "schema": _REQUEST_ID},
+        f"{prefix}Request-Id": {"required": True, "schema": {**_REQUEST_ID, "description": "The same."}},
+    }
+
+
+def failure_headers(prefix: str) -> dict[str, Any]:
+    """The headers of failures."""
+    return {
+        **common_headers(prefix),
+        "Retry-After": {"schema": whole("Seconds after which a repeat can help.", low=1)},
+        "x-should-retry": {"schema": words("false", about="There when a repeat cannot help; SDKs read it.")},
+    }
+
+
+def _chat(surface: Surface, prefix: str) -> Operation:
+    where, about = _SURFACES[surface.name]
+    return {
+        "operationId": f"{surface.name}ChatCompletion",
+        "tags": [CHAT],
+        "summary": f"Create a chat completion {where[0].lower()}{where[1:]}",
+        "description": about,
+        "security": _NEEDS_KEY,
+        "requestBody": {
+            "required": True,
+            "description": "JSON of up to 6 MB.",
+            "content": {
+                "application/json": {
+                    "schema": ref(f"{surface.name}.ChatRequest"),
+                    "examples": example_requests(),
+                }
+            },
+        },
+        "responses": {
+            "200": _answer(surface, prefix),
+            **_failed(400, 401, 402, 403, 404, 413, 422, 429, 500, 502, 503, 504),
+        },
+    }
+
+
+def _answer(surface: Surface, prefix: str) -> dict[str, Any]:
+    return {
+        "description": "The whole answer; with `stream: true` the events of it.",
+        "headers": {
+            **common_headers(prefix),
+            f"{prefix}Model": {
+                "schema": text("The catalog id of the model that served. On a stream: if one did by its first byte.")
+            },
+            f"{prefix}Cost-Micros": {
+                "schema": whole(
+                    "What was charged, in micro-dollars. Not on streams, nor while a price is unknown.", low=0
+                )
+            },
+            f"{prefix}Latency-Ms": {"schema": whole("Wall time in milliseconds. Not on streams.", low=0)},
+        },
+        "content": {
+            "application/json": {
+                "schema": ref(f"{surface.name}.ChatCompletion"),
+                "examples": example_answers(surface),
+            },
+            "text/event-stream": {"schema": ref(f"{surface.name}.Event")},
+        },
+    }
+
+
+def _models(surface: Surface, prefix: str) -> Operation:
+    return {
+        "operationId": f"{surface.name}ListModels",
+        "tags": [MODELS],
+        "summary": "List the models",
+        "description": "Without a key the public catalog, with one the models that it may use.",
+        "security": _MAY_HAVE_KEY,
+        "responses": {
+            "200": _found("The models.", ref("ModelList"), prefix, example_models()),
+            **_failed(401, 500, 503),
+        },
+    }
+
+
+def _model(surface: Surface, prefix: str) -> Operation:
+    return {
+        "operationId": f"{surface.name}GetModel",
+        "tags": [MODELS],
+        "summary": "Look at one model",
+        "description": "By its id or one of its aliases. The slash of an id may be written as it is, or as `%2F`.",
+        "security": _MAY_HAVE_KEY,
+        "parameters": [
+            {
+                "name": "model_id",
+                "in": "path",
+                "required": True,
+                "schema": text("The id or an alias.", least=1),
+                "example": EXAMPLE_MODEL,
+            }
+        ],
+        "responses": {
+            "200": _found("The model.", ref("Model"), prefix, example_model()),
+            **_failed(401, 404, 500, 503),
+        },
+    }
+
+
+def _found(about: str, shape: Schema, prefix: str, example: object) -> dict[str, Any]:
+    return {
+        "description": about,
+        "headers": common_headers(prefix),
+        "content": {"application/json": {"schema": shape, "example": example}},
+    }
+
+
+def _health(name: str, summary: str, failed: Mapping[str, Any]) -> Operation:
+    body = {"schema": record({"status": words("ok")}, ("status",)), "example": {"status": "ok"}}
+    return {
+        "operationId": name,
+        "tags": [HEALTH],
+        "summary": summary,
+        "description": "200 means yes.",
+        "security": [],
+        "responses": {"200": {"description": "Yes.", "content": {"application/json": body}}, **failed},
+    }
+
+
+def _failed(*statuses: int) -> dict[str, Any]:
+    return {str(status): {"$ref": f"#/components/responses/{status}"} for status in statuses}
