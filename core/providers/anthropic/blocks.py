@@ -116,7 +116,7 @@ class BlockReader:
                 block.signature = _string(delta.get("signature")) or block.signature
             case None:
                 raise bad_reply("a delta belongs to no block")
-            case _Ignored():
+            case _:
                 pass
 
     def close(self, index: int | None, events: list[Event]) -> None:

@@ -6,7 +6,7 @@ It looks at one message at a time; turns and their order are in `history`.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
 import orjson
 
@@ -107,6 +107,8 @@ class Content:
             case AudioPart():
                 path = f"{at}.input_audio"
                 raise InvalidRequest("This model takes no audio.", param=path, code="unsupported_parameter")
+            case _:
+                assert_never(part)
 
     def _file(self, part: FilePart, at: str) -> Block:
         if part.data is None:

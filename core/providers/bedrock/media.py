@@ -33,6 +33,7 @@ _DOCUMENTS: Final = {
 }
 _ENDINGS: Final = {**{name: name for name in _DOCUMENTS.values()}, "htm": "html", "markdown": "md", "text": "txt"}
 _NEVER_TEXT: Final = ("image/", "audio/", "video/")
+_NOT_IN_TEXT: Final = re.compile("[\0-\x08\x0e-\x1f]")
 
 # Names of documents (wire reference, 2.3, read 2026-11-30).
 _LONGEST_NAME: Final = 200
@@ -139,4 +140,4 @@ def _document_format(found: Embedded, names: Sequence[str]) -> str | None:
         text = b64decode(found.base64).decode()
     except UnicodeDecodeError:
         return None
-    return None if "\0" in text else "txt"
+    return None if _NOT_IN_TEXT.search(text) else "txt"

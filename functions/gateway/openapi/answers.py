@@ -8,7 +8,6 @@ from functions.gateway.openapi.shapes import (
     Schema,
     anything,
     array,
-    flag,
     free,
     nullable,
     number,

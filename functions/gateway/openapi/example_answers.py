@@ -112,7 +112,7 @@ def _answer(surface: Surface, choice: Choice) -> dict[str, Any]:
         created=_CREATED,
         model=EXAMPLE_MODEL,
         usage=_usage(),
-        routing=_routing(),
+        routing=_routing(AttemptRow(EXAMPLE_MODEL, "", "served", 806, _USAGE, _COST.input, _COST.output, charged=True)),
     )
 
 
@@ -130,9 +130,8 @@ def _usage(ttft_ms: int | None = None) -> dict[str, Any]:
     return usage_object(_USAGE, charge([_COST], LIST_PRICE), latency_ms=812, ttft_ms=ttft_ms)
 
 
-def _routing() -> dict[str, Any]:
-    row = AttemptRow(EXAMPLE_MODEL, "", "served", 806, _USAGE, _COST.input, _COST.output, charged=True)
-    return routing_object(_REQUEST_ID, _CREATED, _DECISION, model=EXAMPLE_MODEL, attempts=[row])
+def _routing(*attempts: AttemptRow) -> dict[str, Any]:
+    return routing_object(_REQUEST_ID, _CREATED, _DECISION, model=EXAMPLE_MODEL, attempts=attempts)
 
 
 def _envelope(error: GatewayError) -> dict[str, Any]:

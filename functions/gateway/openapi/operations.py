@@ -19,8 +19,8 @@ TAGS: Final = (
     (HEALTH, "For load balancers and monitors. No key is needed, and nothing else is told."),
 )
 
-_NEEDS_KEY: Final = [{"bearer": []}, {"apiKey": []}]
-_MAY_HAVE_KEY: Final = [{}, *_NEEDS_KEY]
+_NEEDS_KEY: Final[list[dict[str, list[str]]]] = [{"bearer": []}, {"apiKey": []}]
+_MAY_HAVE_KEY: Final[list[dict[str, list[str]]]] = [{}, *_NEEDS_KEY]
 _REQUEST_ID: Final = text("The id of the request, for questions about it.", pattern="^req-[0-9a-f]{32}$")
 
 _SURFACES: Final = {

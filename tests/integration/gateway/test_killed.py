@@ -3,11 +3,6 @@
 import json
 import os
 import signal
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -16,6 +11,7 @@ import pytest
 from core.record import Record
 from core.store.sqlite import SqliteStore
 from tests.support.answers import HELLO, chunk
+from tests.support.command import serving
 from tests.support.gateway import CATALOG
 from tests.support.script import Head, Never, Send, Step
 from tests.support.upstream import ScriptedUpstream
@@ -26,37 +22,6 @@ HALF: list[Step] = [
     Send(f"data: {json.dumps(chunk({'content': 'Hello'}))}\n\n".encode()),
     Never(),
 ]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-@contextmanager
-def serving(folder: Path, catalog: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
-    """The `headrace dev` command as a process of its own; gives it, its address and the key that it prints."""
-    port = free_port()
-    command = [sys.executable, "-m", "functions.local", "dev", "--no-demo", "--port", str(port)]
-    process = subprocess.Popen(
-        [*command, "--data", str(folder), "--catalog", str(catalog)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        assert first.startswith("curl"), first
-        token = (folder / "dev-key").read_text().strip()
-        yield process, f"http://127.0.0.1:{port}", token
-    finally:
-        process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
 
 
 async def records_in(folder: Path) -> list[Record]:

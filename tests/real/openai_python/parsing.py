@@ -40,13 +40,13 @@ messages += [message.model_dump(), {"role": "user", "content": "Are you sure?"}]
 again = client.chat.completions.parse(model=MODEL, messages=messages, response_format=Person, max_tokens=500)
 print(json.dumps({"again": type(again.choices[0].message.parsed).__name__}))
 
-with client.chat.completions.stream(
-    model=MODEL, messages=messages, response_format=Person, max_tokens=500
-) as stream:
+with client.chat.completions.stream(model=MODEL, messages=messages, response_format=Person, max_tokens=500) as stream:
     streamed = stream.get_final_completion().choices[0].message
 messages += [streamed, {"role": "user", "content": "Really?"}]
 really = client.chat.completions.parse(model=MODEL, messages=messages, response_format=Person, max_tokens=500)
-print(json.dumps({"streamed": type(streamed.parsed).__name__, "really": type(really.choices[0].message.parsed).__name__}))
+print(
+    json.dumps({"streamed": type(streamed.parsed).__name__, "really": type(really.choices[0].message.parsed).__name__})
+)
 
 
 async def main() -> None:
@@ -58,9 +58,7 @@ async def main() -> None:
         call = said.tool_calls[0]
         assert isinstance(call.function.parsed_arguments, GetWeather)
         question += [said.model_dump(), {"role": "tool", "tool_call_id": call.id, "content": "18 degrees"}]
-        question += [
-            {"role": "tool", "tool_call_id": each.id, "content": "18 degrees"} for each in said.tool_calls[1:]
-        ]
+        question += [{"role": "tool", "tool_call_id": each.id, "content": "18 degrees"} for each in said.tool_calls[1:]]
         ended = await other.chat.completions.parse(model=MODEL, messages=question, tools=tools, max_tokens=12)
         print(
             json.dumps(

@@ -64,9 +64,7 @@ print(json.dumps({"dump": ask(messages).content}))
 # Put together from a stream by hand, as the guide to streaming has it.
 messages = [{"role": "user", "content": "What is the weather like in Oslo and Rome?"}]
 calls: dict = {}
-for chunk in client.chat.completions.create(
-    model=MODEL, messages=messages, tools=tools, stream=True, max_tokens=300
-):
+for chunk in client.chat.completions.create(model=MODEL, messages=messages, tools=tools, stream=True, max_tokens=300):
     for piece in chunk.choices[0].delta.tool_calls or []:
         if piece.index not in calls:
             calls[piece.index] = piece

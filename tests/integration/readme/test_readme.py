@@ -1,0 +1,51 @@
+"""What the README says is true: its examples run, its commands exist, its links lead somewhere."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.catalog.loader import load_catalog
+from functions.local.catalog.demo import DEMO_MODEL
+from tests.support.answers import text_answer
+from tests.support.command import serving
+from tests.support.gateway import CATALOG
+from tests.support.upstream import ScriptedUpstream
+
+ROOT = Path(__file__).parents[3]
+README = (ROOT / "README.md").read_text("utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def test_the_sdk_example_prints_the_answer_as_written(tmp_path: Path) -> None:
+    (example,) = blocks("python")
+    catalog = tmp_path / "demo.toml"
+    with ScriptedUpstream(text_answer("Because", " of", " scattering.")) as upstream:
+        catalog.write_text(CATALOG.format(upstream=upstream.url).replace("lab/small", DEMO_MODEL))
+        with serving(tmp_path / "data", catalog) as (_, url, token):
+            program = example.replace("http://127.0.0.1:8080", url).replace('"hr_..."', f'"{token}"')
+            assert program.count(url) == program.count(token) == 1
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("Because of scattering.", 0), done.stderr
+
+
+def test_the_catalog_example_is_one() -> None:
+    (example,) = blocks("toml")
+    catalog = load_catalog([("README.md", example)], lambda vendor: vendor.name == "lab")
+    assert [model.id for model in catalog.models] == ["lab/qwen3-8b"]
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"^make ([a-z-]+)", README, re.MULTILINE))))
+def test_commands_are_targets(target: str) -> None:
+    assert re.search(rf"^{target}:.*## ", MAKEFILE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\((?!http)([^)#]+)", README))
+def test_links_lead_somewhere(link: str) -> None:
+    assert (ROOT / link).exists()
