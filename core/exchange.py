@@ -5,8 +5,6 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 
-import orjson
-
 from core.catalog.model import Target
 from core.chat import ChatRequest, Usage
 from core.decision import Plan
@@ -21,6 +19,7 @@ from core.record import Record
 from core.repair import Repaired, reask, repaired
 from core.seen import Seen
 from core.settlement import LEASE_S, Account, Settlement
+from core.surfaces.json_text import to_json
 from core.surfaces.surface import Surface
 from core.tenant import Key
 from core.tokens import estimated_tokens
@@ -132,7 +131,7 @@ class _UnderWay:
         target = self._target()
         renderer = self.shown.renderer(target)
         try:
-            routing = self.shown.routing(target, self._account.rows, self._seen)
+            routing = self.shown.routing(target, self._account.rows, self._seen, await self._account.terms())
             yield renderer.opening(routing) + renderer.events(self._first)
             async for step in self._steps:
                 if isinstance(step, EventBatch):
@@ -232,7 +231,7 @@ class _UnderWay:
 
     def _estimate(self) -> Usage:
         """Usage of an answer whose host reported none; counted from what went by, and marked."""
-        written = len(orjson.dumps(dict(self.ready.request.written)))
+        written = len(to_json(dict(self.ready.request.written)))
         return Usage(
             input_tokens=estimated_tokens(written),
             output_tokens=estimated_tokens(self._seen.text_bytes),
@@ -259,7 +258,9 @@ class _UnderWay:
         is_timed = self._ttft_s is not None and self.ready.request.stream
         return await self._account.settle(
             outcome,
-            decision=self.shown.routing(self._served, self._account.rows, self._seen, full=True),
+            decision=self.shown.routing(
+                self._served, self._account.rows, self._seen, await self._account.terms(), full=True
+            ),
             model=self._served.model.id if self._served else None,
             ttft_ms=round((self._ttft_s or 0) * 1000) if is_timed else None,
             finish_reason=finish.value if finish else None,

@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import orjson
-
 from core.catalog.model import Target
 from core.chat import FinishReason, Json
 from core.events import fold
+from core.money import Terms
 from core.prepare import Prepared
 from core.record import AttemptRow
 from core.repair import Repaired
 from core.seen import Seen
 from core.settlement import Settlement
-from core.surfaces.decision import routing_object
+from core.surfaces.decision import LIST_PRICE, routing_object
 from core.surfaces.headers import answer_headers
+from core.surfaces.json_text import to_json
 from core.surfaces.openai_chat import StreamRenderer, render_reply, usage_object
 from core.surfaces.surface import Surface
 
@@ -71,7 +71,9 @@ class Presentation:
             created=self.created,
             model=self._model(served),
             usage=self.usage(served, seen, settlement, taken.wrapping),
-            routing=self.routing(served, settlement.attempts, seen) if self.surface.own_frames else None,
+            routing=self.routing(served, settlement.attempts, seen, settlement.terms)
+            if self.surface.own_frames
+            else None,
             legacy_functions=self.ready.request.legacy_functions,
         )
         headers = answer_headers(
@@ -81,10 +83,16 @@ class Presentation:
             cost_micros=settlement.charge.total if settlement.charge else None,
             latency_ms=settlement.latency_ms,
         )
-        return Head(200, headers, orjson.dumps(body))
+        return Head(200, headers, to_json(body))
 
     def routing(
-        self, served: Target | None, attempts: Sequence[AttemptRow], seen: Seen, *, full: bool = False
+        self,
+        served: Target | None,
+        attempts: Sequence[AttemptRow],
+        seen: Seen,
+        terms: Terms = LIST_PRICE,
+        *,
+        full: bool = False,
     ) -> Mapping[str, Json]:
         """The routing object as it stands; `full` lists everything, as the record does."""
         decision = self.ready.decision
@@ -95,6 +103,7 @@ class Presentation:
             model=served.model.id if served else decision.pick,
             attempts=attempts,
             truncated=_truncated(seen),
+            terms=terms,
             full=full,
         )
 

@@ -25,6 +25,7 @@ class Settlement:
     usage: Usage | None
     charge: Charge | None
     attempts: tuple[AttemptRow, ...]
+    terms: Terms
     latency_ms: int
     ttft_ms: int | None
 
@@ -42,7 +43,7 @@ class Account:
         self._record = record
         self._rows: list[AttemptRow] = []
         self._opening = parts.background.start(self._open())
-        self._organisation = parts.background.start(self._terms())
+        self._organisation = parts.background.start(self._look_up_terms())
 
     @property
     def rows(self) -> tuple[AttemptRow, ...]:
@@ -51,7 +52,11 @@ class Account:
 
     async def opened(self) -> None:
         """Return once the record is kept, in the store or in the spill."""
-        await self._opening
+        await asyncio.shield(self._opening)
+
+    async def terms(self) -> Terms:
+        """What the organisation pays on top of the hosts' prices; list prices when it cannot be looked up."""
+        return await asyncio.shield(self._organisation)
 
     def ended(self, step: AttemptEnded, estimate: Usage | None = None) -> None:
         """Add an attempt. `estimate` stands for the usage that a host which served did not report."""
@@ -68,6 +73,7 @@ class Account:
                 step.outcome,
                 step.ms,
                 reported,
+                self._record.created_ms / 1000,
                 upstream_status=upstream.upstream_status if upstream else None,
                 upstream_code=upstream.upstream_code if upstream else None,
             )
@@ -75,7 +81,7 @@ class Account:
 
     def left(self, target: Target, ms: int, usage: Usage | None) -> None:
         """Add the attempt that was under way when its caller left."""
-        self._rows.append(attempt_row(target, "caller_left", ms, usage))
+        self._rows.append(attempt_row(target, "caller_left", ms, usage, self._record.created_ms / 1000))
 
     async def settle(
         self,
@@ -88,7 +94,7 @@ class Account:
         error: GatewayError | None = None,
     ) -> Settlement:
         """Price the attempts and make the record final; one that the store does not take goes to the spill."""
-        terms = await self._organisation
+        terms = await self.terms()
         rows = self.rows
         record = settled(
             self._record,
@@ -105,7 +111,7 @@ class Account:
         )
         # A task of its own: a caller who leaves now must not undo it.
         await asyncio.shield(self._parts.background.start(self._keep(record)))
-        return Settlement(record.usage, record.charge, rows, record.latency_ms or 0, ttft_ms)
+        return Settlement(record.usage, record.charge, rows, terms, record.latency_ms or 0, ttft_ms)
 
     async def _open(self) -> None:
         try:
@@ -120,7 +126,7 @@ class Account:
         except (StoreUnavailable, TimeoutError):
             self._parts.journal.spill(record)
 
-    async def _terms(self) -> Terms:
+    async def _look_up_terms(self) -> Terms:
         try:
             return terms_of(await self._parts.directory.organisation(self._record.org))
         except StoreUnavailable:

@@ -14,16 +14,18 @@ def attempt_row(
     outcome: str,
     ms: int,
     usage: Usage | None,
+    at_s: float,
     *,
     upstream_status: int | None = None,
     upstream_code: str | None = None,
 ) -> AttemptRow:
-    """The row of an attempt that took `ms` milliseconds.
+    """The row of an attempt that took `ms` milliseconds, at the prices of the Unix time `at_s` in seconds.
 
     Whatever usage its host reported is charged, also when it failed: a failed attempt is never charged on an estimate,
     so callers hand over None where nothing was reported.
     """
-    cost = None if usage is None or target.host.prices is None else price(usage, target.host.prices)
+    prices = target.host.prices_at(at_s)
+    cost = None if usage is None or prices is None else price(usage, prices)
     return AttemptRow(
         model=target.model.id,
         host=target.name,

@@ -45,5 +45,7 @@ def attempt_budgets(effective: Effective, target: Target, *, whole: bool, thinks
 
 def thinks(target: Target, *, switched_on: bool, switched_off: bool) -> bool:
     """Whether a model will think on this request, by catalog and switches."""
-    ability = target.model.abilities.thinking
-    return ability is Thinking.ALWAYS or (ability is Thinking.OPTIONAL and switched_on and not switched_off)
+    abilities = target.model.abilities
+    if abilities.thinking is Thinking.OPTIONAL:
+        return (switched_on or abilities.thinks_by_default) and not switched_off
+    return abilities.thinking is Thinking.ALWAYS

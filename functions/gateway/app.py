@@ -1,19 +1,24 @@
 """The web application: routes to use cases, failures to envelopes; no logic of its own."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import orjson
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from core.errors import GatewayError, InternalError, MethodNotAllowed, NotFound, RequestTooLarge
 from core.ports import Clock, Journal
 from core.service import Service
 from core.surfaces.errors import error_answer
-from core.surfaces.models import model_list, model_object
+from core.surfaces.headers import answer_headers
+from core.surfaces.models import Supported, model_list, model_object
 from core.surfaces.surface import SURFACES, Surface
+from core.tenant import Key
+from functions.gateway.listing import SupportedFields
+from functions.gateway.reference import add_reference
 from functions.gateway.respond import ExchangeResponse
 
 LARGEST_BODY = 6 * 1024 * 1024
@@ -43,16 +48,24 @@ def create_app(
         yield
         await close()
 
-    app = FastAPI(title="Headrace", version="1", lifespan=lifespan, redirect_slashes=False)
+    # FastAPI's own document and pages are off: ours describe the contract, and load nothing from elsewhere.
+    app = FastAPI(lifespan=lifespan, redirect_slashes=False, openapi_url=None)
     _add_failures(app, service, journal)
     _add_health(app, service)
+    add_reference(app, lambda: service().parts.header_prefix)
+    supported = SupportedFields(service)
     for surface in SURFACES:
-        _add_surface(app, surface, service, journal, clock)
+        _add_surface(app, surface, service, journal, clock, supported)
     return app
 
 
 def _add_surface(
-    app: FastAPI, surface: Surface, service: Callable[[], Service], journal: Journal, clock: Clock
+    app: FastAPI,
+    surface: Surface,
+    service: Callable[[], Service],
+    journal: Journal,
+    clock: Clock,
+    supported: Supported,
 ) -> None:
     async def chat_completions(request: Request) -> Response:
         gateway = service()
@@ -63,19 +76,22 @@ def _add_surface(
 
     async def models(request: Request) -> Response:
         gateway = service()
-        token = _token(request)
-        key = await gateway.authenticate(token) if token else None
-        return _json(model_list(gateway.models(key)))
+        key = await _maybe_key(gateway, request)
+        return _answer(gateway, model_list(gateway.models(key), supported))
 
     async def model(request: Request, model_id: str) -> Response:
         gateway = service()
-        token = _token(request)
-        key = await gateway.authenticate(token) if token else None
-        return _json(model_object(gateway.model(key, model_id)))
+        key = await _maybe_key(gateway, request)
+        return _answer(gateway, model_object(gateway.model(key, model_id), supported))
 
     app.add_api_route(f"{surface.prefix}/chat/completions", chat_completions, methods=["POST"])
     app.add_api_route(f"{surface.prefix}/models", models, methods=["GET"])
     app.add_api_route(f"{surface.prefix}/models/{{model_id:path}}", model, methods=["GET"])
+
+
+async def _maybe_key(gateway: Service, request: Request) -> Key | None:
+    token = _token(request)
+    return await gateway.authenticate(token) if token else None
 
 
 def _add_health(app: FastAPI, service: Callable[[], Service]) -> None:
@@ -91,11 +107,11 @@ def _add_health(app: FastAPI, service: Callable[[], Service]) -> None:
 
 
 def _add_failures(app: FastAPI, service: Callable[[], Service], journal: Journal) -> None:
-    def answer(request: Request, error: GatewayError) -> Response:
+    def answer(request: Request, error: GatewayError, more: Mapping[str, str] | None = None) -> Response:
         parts = service().parts
         request_id = getattr(request.state, "request_id", None) or parts.new_request_id()
         status, headers, envelope = error_answer(error, request_id, parts.header_prefix)
-        return Response(orjson.dumps(envelope), status, dict(headers), "application/json")
+        return Response(orjson.dumps(envelope), status, {**headers, **(more or {})}, "application/json")
 
     async def failed(request: Request, error: Exception) -> Response:
         assert isinstance(error, GatewayError)
@@ -103,10 +119,10 @@ def _add_failures(app: FastAPI, service: Callable[[], Service], journal: Journal
 
     async def no_route(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException) and error.status_code == 405:
-            return answer(
-                request,
-                MethodNotAllowed(f"{request.url.path} does not take {request.method}. See /docs for what it takes."),
-            )
+            allowed = _methods(request)
+            takes = f"It takes {allowed}." if allowed else "See /docs for what it takes."
+            wrong = MethodNotAllowed(f"{request.url.path} does not take {request.method}. {takes}")
+            return answer(request, wrong, {"Allow": allowed})
         return answer(
             request,
             NotFound(
@@ -123,6 +139,13 @@ def _add_failures(app: FastAPI, service: Callable[[], Service], journal: Journal
     app.add_exception_handler(GatewayError, failed)
     app.add_exception_handler(HTTPException, no_route)
     app.add_exception_handler(Exception, fault)
+
+
+def _methods(request: Request) -> str:
+    """The methods that the path takes; the router itself names those of one route."""
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    taking = (route for route in routes if route.matches(request.scope)[0] is Match.PARTIAL)
+    return ", ".join(sorted({method for route in taking for method in route.methods or ()}))
 
 
 def _token(request: Request) -> str | None:
@@ -151,6 +174,12 @@ def _too_large() -> RequestTooLarge:
     return RequestTooLarge(
         f"The body is larger than {LARGEST_BODY // 1024 // 1024} MB. Send images and files by URL, or fewer of them."
     )
+
+
+def _answer(gateway: Service, value: object) -> Response:
+    parts = gateway.parts
+    headers = answer_headers(parts.header_prefix, parts.new_request_id())
+    return Response(orjson.dumps(value), headers=headers, media_type="application/json")
 
 
 def _json(value: object) -> Response:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -15,6 +14,7 @@ from core.ports import Clock, Journal
 from core.presentation import Head
 from core.surfaces.errors import error_answer
 from core.surfaces.headers import answer_headers
+from core.surfaces.json_text import to_json
 
 HEARTBEAT_S = 15.0
 COMMENT = comment("processing")
@@ -126,7 +126,7 @@ class _Delivery:
             await self._end()
             return
         status, headers, envelope = error_answer(error, self._exchange.request_id, self._prefix)
-        await self._whole(Head(status, headers, orjson.dumps(envelope)))
+        await self._whole(Head(status, headers, to_json(envelope)))
 
     async def _start(self, status: int, headers: Mapping[str, str]) -> None:
         pairs = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]

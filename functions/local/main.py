@@ -8,6 +8,7 @@ from rich.console import Console
 from core.catalog.file import CatalogError
 from core.errors import GatewayError
 from functions.local import dev, keys
+from functions.local.catalog import commands
 from functions.local.demo_model import DemoModelError
 from functions.local.llama_server import LlamaError
 from functions.local.output import Refusal
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.command("dev")(dev.dev)
 app.add_typer(keys.app, name="keys")
+app.add_typer(commands.app, name="catalog")
 
 EXPECTED = (Refusal, DemoModelError, LlamaError, CatalogError, SettingsError, GatewayError, OSError)
 

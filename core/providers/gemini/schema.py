@@ -114,7 +114,7 @@ class _Cleaner:
         known = self._names.get(id(target))
         if known is not None:
             return known
-        plain = _NOT_IN_NAMES.sub("_", reference.rpartition("/")[2].lstrip("#")) or "root"
+        plain = _NOT_IN_NAMES.sub("_", unquote(reference.rpartition("/")[2].lstrip("#"))) or "root"
         name = plain
         while self._used[name]:
             self._used[plain] += 1

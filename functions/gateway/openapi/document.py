@@ -6,6 +6,7 @@ from core.surfaces.surface import SURFACES
 from functions.gateway.openapi.answers import answer_schemas, shared_answer_schemas
 from functions.gateway.openapi.decision import decision_schemas
 from functions.gateway.openapi.example_answers import example_failures
+from functions.gateway.openapi.example_requests import EXAMPLE_MODEL
 from functions.gateway.openapi.failures import failure_responses, failure_schemas
 from functions.gateway.openapi.frames import frame_schemas, shared_frame_schemas
 from functions.gateway.openapi.models import model_schemas
@@ -19,6 +20,14 @@ VERSION: Final = "1"
 _ABOUT: Final = (
     "Point any OpenAI SDK at it: the base URL is this server's with `/v1`, or with `/api/v1/inference`, and the key "
     "is one of this gateway.\n\n"
+    "```python\n"
+    "from openai import OpenAI\n"
+    'client = OpenAI(base_url="https://your-gateway/v1", api_key="hr_...")\n'
+    "answer = client.chat.completions.create(\n"
+    f'    model="{EXAMPLE_MODEL}", messages=[{{"role": "user", "content": "Why is the sky blue?"}}]\n'
+    ")\n"
+    "print(answer.choices[0].message.content)\n"
+    "```\n\n"
     "The two surfaces take the same requests and bill alike. The plain one, `/v1`, answers in OpenAI's shapes and "
     "nothing else. The routing one, `/api/v1/inference`, also tells how the model was chosen, and refuses what "
     "nobody documents.\n\n"

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import orjson
+
 from core.surfaces.surface import Surface
 from functions.gateway.openapi.answers import (
     CREATED,
@@ -51,6 +53,8 @@ def frame_schemas(surface: Surface) -> dict[str, Schema]:
             ("data",),
             "One event of the stream. There are no `event:` and no `id:` lines; while there is nothing to send for "
             "15 seconds, the comment line `: processing` comes.",
+            examples=[{"data": orjson.dumps(frame).decode()} for frame in example_stream(surface)]
+            + [{"data": "[DONE]"}],
         ),
     }
 

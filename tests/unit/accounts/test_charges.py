@@ -8,6 +8,7 @@ from core.money import Charge, Terms
 from core.tenant import Organisation
 from tests.support.targets import make_target
 
+NOW = 1_790_000_000.0
 TARGET = make_target()
 UNPRICED = make_target(prices=None)
 USED = Usage(
@@ -21,25 +22,25 @@ USED = Usage(
 
 
 def test_a_served_attempt_is_priced_at_its_own_host() -> None:
-    row = attempt_row(TARGET, "served", 12, USED)
+    row = attempt_row(TARGET, "served", 12, USED, NOW)
     assert (row.model, row.host, row.ms, row.charged) == ("lab/small", "lab/lab/small", 12, True)
     assert request_charge([row], Terms()) == Charge(total=1_053, input=93, output=960)
 
 
 def test_an_attempt_without_reported_usage_costs_nothing() -> None:
-    row = attempt_row(TARGET, "upstream_error", 5, None, upstream_status=503, upstream_code="busy")
+    row = attempt_row(TARGET, "upstream_error", 5, None, NOW, upstream_status=503, upstream_code="busy")
     assert (row.charged, row.input_pico, row.upstream_status, row.upstream_code) == (False, None, 503, "busy")
     assert request_charge([row], Terms()) == Charge(0, 0, 0)
     assert charged_usage([row]) is None
 
 
 def test_a_failed_attempt_is_charged_for_what_its_host_reported() -> None:
-    failed, served = attempt_row(TARGET, "no_content", 5, USED), attempt_row(TARGET, "served", 5, USED)
+    failed, served = attempt_row(TARGET, "no_content", 5, USED, NOW), attempt_row(TARGET, "served", 5, USED, NOW)
     assert request_charge([failed, served], Terms()) == Charge(total=2_106, input=186, output=1_920)
 
 
 def test_an_unknown_price_makes_the_whole_charge_unknown_never_nothing() -> None:
-    rows = [attempt_row(TARGET, "no_content", 5, USED), attempt_row(UNPRICED, "served", 5, USED)]
+    rows = [attempt_row(TARGET, "no_content", 5, USED, NOW), attempt_row(UNPRICED, "served", 5, USED, NOW)]
     assert request_charge(rows, Terms()) is None
 
 
@@ -57,7 +58,7 @@ def test_usage_of_several_attempts_is_summed_member_by_member() -> None:
         estimated=True,
         extra={"completion_tokens_details": {"accepted_prediction_tokens": 3, "text_tokens": 1}},
     )
-    rows = [attempt_row(TARGET, "no_content", 1, USED), attempt_row(TARGET, "served", 1, other)]
+    rows = [attempt_row(TARGET, "no_content", 1, USED, NOW), attempt_row(TARGET, "served", 1, other, NOW)]
     assert charged_usage(rows) == Usage(
         input_tokens=32,
         cached_tokens=1,
@@ -77,7 +78,7 @@ def test_usage_of_several_attempts_is_summed_member_by_member() -> None:
 
 
 def test_reasoning_that_no_host_told_stays_unknown() -> None:
-    rows = [attempt_row(TARGET, "served", 1, Usage(output_tokens=1))] * 2
+    rows = [attempt_row(TARGET, "served", 1, Usage(output_tokens=1), NOW)] * 2
     usage = charged_usage(rows)
     assert usage is not None
     assert usage.reasoning_tokens is None

@@ -63,6 +63,12 @@ def test_a_host_that_hides_its_thinking_gets_the_time_that_it_usually_takes(whol
     assert attempt_budgets(ASKED, HIDDEN, whole=whole, thinks=True).first_token_s == 3.0
 
 
+def test_a_model_that_thinks_by_default_does_unless_it_is_told_not_to() -> None:
+    target = make_target(abilities=Abilities(thinking=Thinking.OPTIONAL, thinks_by_default=True))
+    assert thinks(target, switched_on=False, switched_off=False)
+    assert not thinks(target, switched_on=False, switched_off=True)
+
+
 @pytest.mark.parametrize(
     ("ability", "switched_on", "switched_off", "expected"),
     [

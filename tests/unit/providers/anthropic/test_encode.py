@@ -6,7 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from core.catalog.model import Abilities, Auth, Format, Quirk, StructuredOutput, Target
+from core.catalog.model import Abilities, Auth, Format, Quirk, StructuredOutput, Target, Vendor
+from core.catalog.shipped import SHIPPED_FOLDER, read_shipped
 from core.errors import AccountFailure, InvalidRequest
 from core.providers.anthropic import AnthropicFormat
 from core.providers.base import Credential, Outgoing, Prepared
@@ -165,3 +166,15 @@ def test_options_of_the_host_are_merged_into_the_body() -> None:
     assert said["speed"] == "fast"
     assert said["output_config"] == {"format": {"type": "json_schema", "schema": SCHEMA}, "effort": "low"}
     assert said["metadata"] == {"a": 1}
+
+
+VENDORS = [vendor for vendor in read_shipped(SHIPPED_FOLDER)[0] if vendor.format is Format.ANTHROPIC]
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
+def test_every_shipped_vendor_can_be_called(vendor: Vendor) -> None:
+    to = make_target("claude-x", vendor=vendor)
+    signed = FORMAT.sign(sent(to, prompt_cache_options={}), Credential(key="k"), NOW)
+    assert signed.url == f"{vendor.base_url}/messages"
+    assert "k" in (signed.headers.get("x-api-key"), signed.headers.get("authorization", "").removeprefix("Bearer "))
+    assert ("cache_control" in orjson.loads(signed.body)) is not to.refuses("prompt_cache_options")
