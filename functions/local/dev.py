@@ -15,12 +15,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from core.accounts.keys import digest
 from core.ports import Store
 from functions.gateway.compose import Gateway, open_store
-from functions.local.transport import ServerTransport
 from functions.local.catalog.demo import DEMO_MODEL, UPSTREAM_NAME, demo_catalog
 from functions.local.demo_model import SMOLLM2, fetch_demo_model
 from functions.local.keys import create_key
 from functions.local.llama_server import LlamaServer, LlamaSettings
 from functions.local.output import Refusal
+from functions.local.transport import ServerTransport
 from functions.settings import Settings, environment, read_settings
 
 KEY_FILE = "dev-key"

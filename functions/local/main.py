@@ -1,6 +1,7 @@
 """The `headrace` command: what it takes, and how it fails; each subcommand has its own module."""
 
 import sys
+from collections.abc import Sequence
 
 import typer
 from rich.console import Console
@@ -28,10 +29,14 @@ app.add_typer(commands.app, name="catalog")
 EXPECTED = (Refusal, DemoModelError, LlamaError, CatalogError, SettingsError, GatewayError, OSError)
 
 
-def main() -> None:
-    """Run the command; an expected failure is one clear line and exit code 1."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command; an expected failure is one clear line and exit code 1.
+
+    Args:
+        arguments: What stands after the command's name; the process's own unless given.
+    """
     try:
-        app()
+        app(args=None if arguments is None else [*arguments])
     except EXPECTED as error:
         Console(stderr=True, highlight=False).print(f"headrace: {error}", markup=False)
         sys.exit(1)
