@@ -37,6 +37,10 @@ class Settings(BaseModel):
     header_prefix: Annotated[
         str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*-$", description="What our own response headers begin with.")
     ] = "X-Inferbase-"
+    early_commit_s: Annotated[
+        float | None,
+        Field(gt=0, description="Seconds after which the head of a whole answer goes out before the answer is there."),
+    ] = None
     record_days: Annotated[int, Field(ge=1, description="How many days request records are kept.")] = 90
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"], Field(description="The least severe lines that are logged.")

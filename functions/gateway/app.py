@@ -19,7 +19,7 @@ from core.surfaces.surface import SURFACES, Surface
 from core.tenant import Key
 from functions.gateway.listing import SupportedFields
 from functions.gateway.reference import add_reference
-from functions.gateway.respond import ExchangeResponse
+from functions.gateway.respond import DeliveryOptions, ExchangeResponse
 
 LARGEST_BODY = 6 * 1024 * 1024
 DEADLINE = "headrace.deadline"
@@ -31,6 +31,7 @@ def create_app(
     clock: Clock,
     connect: Callable[[], Awaitable[None]],
     close: Callable[[], Awaitable[None]],
+    delivery: DeliveryOptions,
 ) -> FastAPI:
     """The application over a service.
 
@@ -40,6 +41,7 @@ def create_app(
         clock: For heartbeats.
         connect: Run when the application starts.
         close: Run when it stops.
+        delivery: How chat completions are delivered.
     """
 
     @asynccontextmanager
@@ -55,7 +57,7 @@ def create_app(
     add_reference(app, lambda: service().parts.header_prefix)
     supported = SupportedFields(service)
     for surface in SURFACES:
-        _add_surface(app, surface, service, journal, clock, supported)
+        _add_surface(app, surface, service, journal, clock, supported, delivery)
     return app
 
 
@@ -66,13 +68,14 @@ def _add_surface(
     journal: Journal,
     clock: Clock,
     supported: Supported,
+    delivery: DeliveryOptions,
 ) -> None:
     async def chat_completions(request: Request) -> Response:
         gateway = service()
         request.state.request_id = request_id = gateway.parts.new_request_id()
         key = await gateway.authenticate(_token(request))
         exchange = gateway.chat(surface, key, request_id, await _body(request), request.scope.get(DEADLINE))
-        return ExchangeResponse(exchange, clock, journal, gateway.parts.header_prefix)
+        return ExchangeResponse(exchange, clock, journal, delivery)
 
     async def models(request: Request) -> Response:
         gateway = service()
@@ -120,8 +123,7 @@ def _add_failures(app: FastAPI, service: Callable[[], Service], journal: Journal
     async def no_route(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException) and error.status_code == 405:
             allowed = _methods(request)
-            takes = f"It takes {allowed}." if allowed else "See /docs for what it takes."
-            wrong = MethodNotAllowed(f"{request.url.path} does not take {request.method}. {takes}")
+            wrong = MethodNotAllowed(f"{request.url.path} does not take {request.method}. It takes {allowed}.")
             return answer(request, wrong, {"Allow": allowed})
         return answer(
             request,

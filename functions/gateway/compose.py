@@ -24,6 +24,7 @@ from functions.gateway.app import create_app
 from functions.gateway.clock import SystemClock
 from functions.gateway.identity import new_request_id
 from functions.gateway.logs import Logs
+from functions.gateway.respond import DeliveryOptions
 from functions.settings import Settings
 
 AWS_CREDENTIAL_VARIABLES = (
@@ -68,7 +69,8 @@ class Gateway:
         self._journal = journal or Logs(settings.log_level)
         self._service: Service | None = None
         self._client: UpstreamClient | None = None
-        self.app = create_app(lambda: self.service, self._journal, self._clock, self.connect, self.close)
+        delivery = DeliveryOptions(settings.header_prefix, settings.early_commit_s)
+        self.app = create_app(lambda: self.service, self._journal, self._clock, self.connect, self.close, delivery)
 
     @property
     def service(self) -> Service:

@@ -1,7 +1,9 @@
 """Delivers an exchange over ASGI: head, frames, heartbeats between them, and an eye on callers who leave."""
 
 import asyncio
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
@@ -18,7 +20,25 @@ from core.surfaces.json_text import to_json
 
 HEARTBEAT_S = 15.0
 COMMENT = comment("processing")
+WHITE_SPACE = b" "
+JSON = {"content-type": "application/json"}
 EVENT_STREAM = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+
+
+class BrokenOff(Exception):
+    """A whole answer failed after its head was out: the connection must break, or it would pass for a success."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryOptions:
+    """How exchanges are delivered.
+
+    `header_prefix` is what our own headers begin with. `early_commit_s` is when the head of a whole answer goes out
+    though the answer is not there yet, in seconds (None: never): some fronts cut connections that are long silent.
+    """
+
+    header_prefix: str
+    early_commit_s: float | None = None
 
 
 class ExchangeResponse(Response):
@@ -28,19 +48,19 @@ class ExchangeResponse(Response):
         exchange: Not yet started.
         clock: For heartbeats.
         journal: For faults.
-        header_prefix: What our own headers begin with.
+        options: How it is delivered.
     """
 
-    def __init__(self, exchange: Exchange, clock: Clock, journal: Journal, header_prefix: str) -> None:
+    def __init__(self, exchange: Exchange, clock: Clock, journal: Journal, options: DeliveryOptions) -> None:
         super().__init__()
         self._exchange = exchange
         self._clock = clock
         self._journal = journal
-        self._prefix = header_prefix
+        self._options = options
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve until the last byte is out or the caller has gone."""
-        delivery = _Delivery(self._exchange, self._clock, self._journal, self._prefix, send)
+        delivery = _Delivery(self._exchange, self._clock, self._journal, self._options, send)
         serving = asyncio.ensure_future(delivery.run())
         leaving = asyncio.ensure_future(_gone(receive))
         try:
@@ -61,14 +81,17 @@ async def _gone(receive: Receive) -> None:
 
 
 class _Delivery:
-    def __init__(self, exchange: Exchange, clock: Clock, journal: Journal, prefix: str, send: Send) -> None:
+    def __init__(
+        self, exchange: Exchange, clock: Clock, journal: Journal, options: DeliveryOptions, send: Send
+    ) -> None:
         self._exchange = exchange
         self._clock = clock
         self._journal = journal
-        self._prefix = prefix
+        self._prefix = options.header_prefix
         self._send = send
         self._started = False
         self._sent_at = clock.monotonic()
+        self._early_at = math.inf if options.early_commit_s is None else self._sent_at + options.early_commit_s
 
     async def run(self) -> None:
         beating = asyncio.ensure_future(self._beat())
@@ -96,7 +119,7 @@ class _Delivery:
         await self._end()
 
     async def _beat(self) -> None:
-        """A comment whenever nothing was sent for a while, before the first token too."""
+        """Something whenever nothing was sent for a while: comments in a stream, white space before a late answer."""
         while True:
             due = self._sent_at + HEARTBEAT_S
             now = self._clock.monotonic()
@@ -105,22 +128,29 @@ class _Delivery:
             elif self._exchange.is_stream:
                 await self._open(answer_headers(self._prefix, self._exchange.request_id))
                 await self._write(COMMENT)
+            elif now >= self._early_at:
+                await self._open(answer_headers(self._prefix, self._exchange.request_id), JSON)
+                await self._write(WHITE_SPACE)
             else:
                 self._sent_at = now
 
-    async def _open(self, headers: Mapping[str, str]) -> None:
+    async def _open(self, headers: Mapping[str, str], kind: Mapping[str, str] = EVENT_STREAM) -> None:
         if not self._started:
             self._started = True
-            await self._start(200, {**headers, **EVENT_STREAM})
+            await self._start(200, {**headers, **kind})
 
     async def _whole(self, head: Head) -> None:
         body = head.body or b""
-        await self._start(
-            head.status, {**head.headers, "content-type": "application/json", "content-length": str(len(body))}
-        )
+        if self._started:
+            await self._write(body)
+            await self._end()
+            return
+        await self._start(head.status, {**head.headers, **JSON, "content-length": str(len(body))})
         await self._send({"type": "http.response.body", "body": body})
 
     async def _fail(self, error: GatewayError) -> None:
+        if self._started and not self._exchange.is_stream:
+            raise BrokenOff(error.code) from error
         if self._started:
             await self._write(self._exchange.error_frame(error))
             await self._end()

@@ -4,6 +4,7 @@
   city that the message names. What it puts into arguments and JSON documents stands in `FACTS`, by the member's name.
 - When every tool was called, it repeats what they returned.
 - A message that says "break off" is answered by half an answer, one that says "think" by reasoning first.
+- A prompt that says "JSON", in a request that says it nowhere else, is answered by a document in a code fence.
 - Everything else it answers with `GREETING`.
 """
 
@@ -75,10 +76,9 @@ def _calls(body: Mapping[str, Any], turn: list[dict[str, Any]], question: str) -
     for tool in left[:1]:
         schema = tool.get("parameters") or {}
         arguments = filled(schema)
-        cities = [city for city in CITIES if city in question] if "city" in schema.get("properties", {}) else []
-        for city in cities or [None]:
-            known = arguments if city is None else {**arguments, "city": city}
-            yield tool["name"], json.dumps(known)
+        named = [{"city": city} for city in sorted(CITIES, key=question.find) if city in question]
+        for known in named if named and "city" in arguments else [{}]:
+            yield tool["name"], json.dumps({**arguments, **known})
 
 
 def _call_deltas(calls: list[tuple[str, str]]) -> Deltas:
@@ -106,7 +106,10 @@ def _answer(body: Mapping[str, Any], turn: list[dict[str, Any]]) -> str:
         case {"type": "json_object"}:
             return json.dumps(FACTS)
     results = [_text(message) for message in turn if message["role"] == "tool"]
-    return f"I heard: {', '.join(results)}." if results else GREETING
+    if results:
+        return f"I heard: {', '.join(results)}."
+    asks_for_json = any("JSON" in _text(message) for message in body["messages"])
+    return f"```json\n{json.dumps(FACTS)}\n```" if asks_for_json else GREETING
 
 
 def _pieces(text: str) -> list[str]:

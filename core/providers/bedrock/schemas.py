@@ -18,7 +18,7 @@ _DEFINITIONS: Final = ("$defs", "definitions")
 
 # They describe the document, not what it allows.
 _ABOUT: Final = frozenset({"$schema", "$id", "$comment", *_DEFINITIONS})
-_ABOUT_ROOT: Final = frozenset({"title", "description", "default", "examples", "deprecated"})
+_SAID: Final = frozenset({"title", "description", "default", "examples", "deprecated"})
 
 _BY_NAME: Final = frozenset({"properties", "patternProperties", "dependentSchemas"})
 _INSIDE: Final = frozenset(
@@ -39,7 +39,7 @@ def tool_schema(parameters: Mapping[str, Json] | None, *, strict: bool = False) 
         parameters: The caller's, or None for a tool without any.
         strict: Whether the host is to enforce it; then `additionalProperties` at the root counts.
     """
-    root = {name: value for name, value in _folded(_resolved(parameters or {})).items() if name not in _ABOUT_ROOT}
+    root = {name: value for name, value in _folded(_resolved(parameters or {})).items() if name not in _SAID}
     if isinstance(root.get("additionalProperties"), bool) and not strict:
         del root["additionalProperties"]
     kind = _OBJECT if _may_be_object(root) else root["type"]
@@ -69,7 +69,9 @@ class _Resolver:
             meant = None if reference in within else self._find(reference)
             if isinstance(meant, Mapping):
                 beside = {name: value for name, value in node.items() if name != "$ref"}
-                return self.schema({**meant, **beside}, (*within, reference), depth)
+                differs = any(name in meant and meant[name] != beside[name] for name in beside if name not in _SAID)
+                both = {_ALL: [meant, beside]} if differs else {**meant, **beside}
+                return self.schema(both, (*within, reference), depth)
             self.kept.add(reference)
         return {
             name: self._member(name, value, within, depth + 1) for name, value in node.items() if name not in _ABOUT

@@ -1,6 +1,6 @@
 """The whole history as Gemini gets it: instructions apart, turns of user and model, each step's results together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -66,9 +66,12 @@ def conversation(request: ChatRequest, target: Target, prepared: Prepared) -> Co
 
 def _sign_foreign_steps(contents: Sequence[dict[str, Json]]) -> None:
     """Say of each step since the user's last words that the model did not make it, where nothing of it is signed."""
-    for turn in reversed(contents):
+    begins = max(place for place, turn in enumerate(contents) if _is_said_by_user(turn))
+    for turn in contents[begins:]:
         calls = [part for part in turn["parts"] if "functionCall" in part]
-        if turn["role"] == _USER and any("functionResponse" not in part for part in turn["parts"]):
-            return
         if calls and not any(SIGNATURE in call for call in calls):
             calls[0][SIGNATURE] = UNSIGNED
+
+
+def _is_said_by_user(turn: Mapping[str, Json]) -> bool:
+    return turn["role"] == _USER and any("functionResponse" not in part for part in turn["parts"])

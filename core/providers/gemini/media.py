@@ -60,14 +60,11 @@ def media_part(part: ImagePart | AudioPart | FilePart, media: Mapping[str, Media
     Raises:
         InvalidRequest: It is no base64, or nothing that the format takes.
     """
-    match part:
-        case ImagePart():
-            return _embedded(part.url, media, f"{at}.image_url.url")
-        case AudioPart():
-            path = f"{at}.input_audio.data"
-            return _inline(f"audio/{part.format}", _base64(part.data, path))
-        case FilePart():
-            return _embedded(part.data or "", media, f"{at}.file.file_data")
+    if isinstance(part, ImagePart):
+        return _embedded(part.url, media, f"{at}.image_url.url")
+    if isinstance(part, AudioPart):
+        return _inline(f"audio/{part.format}", _base64(part.data, f"{at}.input_audio.data"))
+    return _embedded(part.data or "", media, f"{at}.file.file_data")
 
 
 def _embedded(data: str, media: Mapping[str, Media], at: str) -> dict[str, Json]:

@@ -31,9 +31,7 @@ _ABOUT: Final = (
     "The two surfaces take the same requests and bill alike. The plain one, `/v1`, answers in OpenAI's shapes and "
     "nothing else. The routing one, `/api/v1/inference`, also tells how the model was chosen, and refuses what "
     "nobody documents.\n\n"
-    "Every failure has one form: `error` with `message`, `type`, `param` and `code`, and a `request_id`. That of an "
-    "unknown path is 404 `endpoint_not_found`, that of a method which a path does not take is 405 "
-    "`method_not_allowed` with an `Allow` header."
+    "Every failure has one form: `error` with `message`, `type`, `param` and `code`, and a `request_id`."
 )
 
 

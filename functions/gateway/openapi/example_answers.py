@@ -147,6 +147,7 @@ _MESSAGES: Final[dict[int, tuple[str, str | None]]] = {
         f"There is no model 'google/gemma-4-31b'. Did you mean {EXAMPLE_MODEL}? GET /models lists them all.",
         "model",
     ),
+    405: ("/v1/models does not take POST. It takes GET.", None),
     413: ("The body is larger than 6 MB. Send images and files by URL, or fewer of them.", None),
     422: ("'temprature' is not a field of this API. Did you mean 'temperature'?", "temprature"),
     429: ("This key may send 60 requests a minute. Send the request again in 12 seconds.", None),

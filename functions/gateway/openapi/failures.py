@@ -9,6 +9,7 @@ from core.errors import (
     GatewayError,
     InternalError,
     InvalidRequest,
+    MethodNotAllowed,
     NotFound,
     Overloaded,
     PaymentRequired,
@@ -62,6 +63,11 @@ FAILURES: Final[tuple[tuple[type[GatewayError], str, Codes], ...]] = (
             "model_not_found": "No model has this id or alias; near matches are named.",
             "endpoint_not_found": "No endpoint has this path.",
         },
+    ),
+    (
+        MethodNotAllowed,
+        "The path does not take this method.",
+        {"method_not_allowed": "The header `Allow` names those that it takes."},
     ),
     (
         RequestTooLarge,

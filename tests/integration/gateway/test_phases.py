@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -16,7 +16,7 @@ from tests.support.answers import HELLO, chunk, text_answer, usage_chunk
 from tests.support.away import AwayStore
 from tests.support.clock import ManualClock
 from tests.support.gateway import Running, running_gateway
-from tests.support.script import Head, Never, Received, Send, Step, Wait, reply, stream
+from tests.support.script import Head, Never, Received, Reset, Send, Step, Wait, reply, stream
 from tests.support.upstream import ScriptedUpstream, refusing
 
 SSE = Head(200, {"content-type": "text/event-stream"})
@@ -104,6 +104,56 @@ class TestHeartbeats:
         frame = json.loads(response.text.split("data: ")[1])
         assert (frame["object"], frame["error"]["code"]) == ("error", "all_attempts_failed")
         assert response.text.endswith("data: [DONE]\n\n")
+
+
+class TestEarlyCommit:
+    """A whole answer behind a front that cuts silent connections: head and white space go out after four minutes."""
+
+    VARIABLES: ClassVar[dict[str, str]] = {"HEADRACE_EARLY_COMMIT_S": "240"}
+
+    async def test_the_answer_follows_white_space_and_parses(self, tmp_path: Path) -> None:
+        clock = ManualClock()
+        async with (
+            ScriptedUpstream(talking(15, "Hello")) as upstream,
+            running_gateway(tmp_path, upstream.url, clock=clock, variables=self.VARIABLES) as running,
+            running.client() as client,
+        ):
+            asking = asyncio.ensure_future(client.post("/v1/chat/completions", json=body()))
+            for step in range(15):
+                await upstream.barrier(f"thought {step}").reached.wait()
+                await clock.advance(20)
+                upstream.barrier(f"thought {step}").released.set()
+            response = await asking
+        assert response.status_code == 200
+        assert response.text.startswith(" ")
+        assert response.json()["choices"][0]["message"]["content"] == "Hello"
+        assert "x-inferbase-cost-micros" not in response.headers
+
+    async def test_a_failure_by_then_breaks_the_response_off(self, tmp_path: Path) -> None:
+        clock = ManualClock()
+        async with (
+            ScriptedUpstream([*talking(15, "x")[:-3], Reset()]) as upstream,
+            running_gateway(tmp_path, upstream.url, clock=clock, variables=self.VARIABLES) as running,
+            running.client() as client,
+        ):
+            failing = {"model": "lab/small", "messages": body()["messages"]}
+            asking = asyncio.ensure_future(
+                client.post("/api/v1/inference/chat/completions", json={**failing, "routing": {"fallback": False}})
+            )
+            for step in range(15):
+                await upstream.barrier(f"thought {step}").reached.wait()
+                await clock.advance(20)
+                upstream.barrier(f"thought {step}").released.set()
+            with pytest.raises(httpx.RemoteProtocolError):
+                await asking
+
+
+def talking(times: int, answer: str) -> list[Step]:
+    """An upstream that thinks aloud, halting before each thought, and then answers."""
+    steps: list[Step] = [SSE]
+    for step in range(times):
+        steps += [Wait(f"thought {step}"), sse(chunk({"reasoning_content": "hm "}))]
+    return [*steps, *text_answer(answer)[1:]]
 
 
 class TestLeaving:

@@ -1,8 +1,9 @@
-"""Extraction with `instructor`, in the modes that go through chat completions; whole, partial and as a list."""
+"""Extraction with `instructor` in the modes that bind the model to a schema: whole, partial, many and not blocking."""
 
 import asyncio
 import json
 import os
+from collections.abc import Iterable
 
 import instructor
 from openai import AsyncOpenAI, OpenAI
@@ -16,19 +17,40 @@ class Person(BaseModel):
     age: int
 
 
-question = [{"role": "user", "content": "Extract: Ada is 36 years old. Answer in JSON."}]
+question = [{"role": "user", "content": "Extract: Ada is 36 years old."}]
 
-for mode in (
-    instructor.Mode.TOOLS,
-    instructor.Mode.TOOLS_STRICT,
-    instructor.Mode.PARALLEL_TOOLS,
-    instructor.Mode.JSON,
-    instructor.Mode.JSON_SCHEMA,
-    instructor.Mode.MD_JSON,
-):
-    print(mode)
+for mode in (instructor.Mode.TOOLS, instructor.Mode.TOOLS_STRICT, instructor.Mode.JSON_SCHEMA):
     client = instructor.from_openai(OpenAI(), mode=mode)
-    person = client.chat.completions.create(
-        model=MODEL, messages=question, response_model=Person, max_tokens=1_000, max_retries=1
+    person, completion = client.chat.completions.create_with_completion(
+        model=MODEL, messages=question, response_model=Person, max_tokens=1_000
     )
-    print(json.dumps({mode.value: person.model_dump()}))
+    assert completion.usage is not None
+    print(json.dumps({mode.name: person.model_dump(), "total_tokens": completion.usage.total_tokens}))
+
+client = instructor.from_openai(OpenAI())
+last = None
+for last in client.chat.completions.create_partial(
+    model=MODEL, messages=question, response_model=Person, max_tokens=1_000
+):
+    pass
+assert last is not None
+print(json.dumps({"partial": last.model_dump()}))
+
+people = client.chat.completions.create_iterable(
+    model=MODEL, messages=question, response_model=Person, max_tokens=1_000
+)
+print(json.dumps({"iterable": all(isinstance(each, Person) for each in people)}))
+
+several = instructor.from_openai(OpenAI(), mode=instructor.Mode.PARALLEL_TOOLS).chat.completions.create(
+    model=MODEL, messages=question, response_model=Iterable[Person], max_tokens=1_000
+)
+print(json.dumps({"parallel": [type(each).__name__ for each in several]}))
+
+
+async def main() -> None:
+    other = instructor.from_openai(AsyncOpenAI())
+    found = await other.chat.completions.create(model=MODEL, messages=question, response_model=Person, max_tokens=1_000)
+    print(json.dumps({"async": found.model_dump()}))
+
+
+asyncio.run(main())

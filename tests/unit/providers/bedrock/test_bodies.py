@@ -95,15 +95,14 @@ SYSTEM = st.builds(
     lambda role, content: [{"role": role, "content": content}], st.sampled_from(["system", "developer"]), SAID
 )
 USERS = USER.map(lambda content: [{"role": "user", "content": content}])
-ASSISTANTS = st.sampled_from(
-    [
-        {"content": "Hello. "},
-        {"content": [{"type": "refusal", "refusal": "No."}]},
-        {"content": None, "refusal": "No."},
-        {"content": "", "audio": {"id": "audio_1", "transcript": "Said."}},
-        {"content": "", "reasoning_content": "Hm."},
-    ]
-).map(lambda said: [{"role": "assistant", **said}])
+ANSWERS: list[dict[str, Any]] = [
+    {"content": "Hello. "},
+    {"content": [{"type": "refusal", "refusal": "No."}]},
+    {"content": None, "refusal": "No."},
+    {"content": "", "audio": {"id": "audio_1", "transcript": "Said."}},
+    {"content": "", "reasoning_content": "Hm."},
+]
+ASSISTANTS = st.sampled_from(ANSWERS).map(lambda said: [{"role": "assistant", **said}])
 LEGACY = st.just(
     [
         {"role": "assistant", "content": None, "function_call": {"name": "look", "arguments": "{}"}},

@@ -35,9 +35,9 @@ def result(call_id: str, content: Any) -> dict[str, Any]:
     return said("tool", content, tool_call_id=call_id)
 
 
-def converted(*messages: Any, to: Target = PLAIN, prepared: Prepared = Prepared()) -> Conversation:  # noqa: B008  # frozen
+def converted(*messages: Any, to: Target = PLAIN, prepared: Prepared | None = None) -> Conversation:
     request = ask(list(messages))
-    return conversation(request, to, prepared, dispose(request, to))
+    return conversation(request, to, prepared or Prepared(), dispose(request, to))
 
 
 def turns(*messages: Any, to: Target = PLAIN) -> list[tuple[str, list[Any]]]:

@@ -84,6 +84,11 @@ def test_a_root_that_is_a_reference() -> None:
     assert tool_schema(schema) == {"type": "object", "properties": {"a": TEXT}}
 
 
+def test_what_stands_beside_a_reference_holds_too() -> None:
+    schema = {"properties": {"a": {"$ref": "#/$defs/A", "minLength": 2}}, "$defs": {"A": {**TEXT, "minLength": 1}}}
+    assert tool_schema(schema)["properties"] == {"a": {"allOf": [{**TEXT, "minLength": 1}, {"minLength": 2}]}}
+
+
 def test_what_refers_to_itself_keeps_its_definitions() -> None:
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}
     schema = {"type": "object", "properties": {"first": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}}
@@ -181,7 +186,10 @@ def test_whatever_a_schema_holds_it_is_converted(schema: dict[str, Any]) -> None
 
 KEYS = st.sampled_from(["a", "b", "c"])
 LEAVES: st.SearchStrategy[Any] = st.sampled_from(
-    [TEXT, {"type": "integer"}, {"const": 1}, {"$ref": "#/$defs/A"}, {"$ref": "#/$defs/Loop"}, True, False]
+    [
+        *(TEXT, {"type": "integer"}, {"const": 1}, True, False),
+        *({"$ref": "#/$defs/A"}, {"$ref": "#/$defs/Loop"}, {"$ref": "#/$defs/A", "type": "string"}),
+    ]
 )
 
 
@@ -211,14 +219,14 @@ DEFINITIONS = {
     "A": {"type": ["string", "null"]},
     "Loop": {"type": "object", "properties": {"a": {"$ref": "#/$defs/Loop"}}},
 }
-VALUES = st.recursive(
+VALUES: st.SearchStrategy[Any] = st.recursive(
     st.sampled_from([1, "x", None, []]), lambda inner: st.dictionaries(KEYS, inner, max_size=2), max_leaves=4
 )
 INSTANCES = st.lists(st.dictionaries(KEYS, VALUES, max_size=3), min_size=1, max_size=6)
 
 
 @given(SCHEMAS, INSTANCES, st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_what_the_caller_allows_the_model_may_say(schema: dict[str, Any], said: list[Any], strict: bool) -> None:
     theirs = {**schema, "$defs": DEFINITIONS}
     ours = tool_schema(theirs, strict=strict)
@@ -228,7 +236,7 @@ def test_what_the_caller_allows_the_model_may_say(schema: dict[str, Any], said: 
 
 
 @given(objects(INNER, additionalProperties=EXTRA), INSTANCES)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_without_choices_at_the_root_it_allows_the_same(schema: dict[str, Any], said: list[Any]) -> None:
     theirs = {**schema, "$defs": DEFINITIONS}
     ours = tool_schema(theirs, strict=True)

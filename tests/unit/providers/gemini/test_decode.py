@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from core.catalog.model import Format
-from core.chat import FinishReason
+from core.chat import FinishReason, SealedThinking
 from core.errors import BadReply, Interrupted, UpstreamUnavailable
-from core.events import Event, Finished, Noted, TextDelta, ToolCallStarted, UsageReported
+from core.events import Event, Finished, Noted, TextDelta, ThinkingSealed, ToolCallStarted, UsageReported
 from core.framing.sse import MAX_EVENT_BYTES
 from core.providers.base import Outgoing, StreamDecoder
 from core.providers.gemini import GeminiFormat
@@ -163,6 +163,11 @@ def test_a_free_text_call_without_its_text_is_empty() -> None:
 )
 def test_parts_without_a_place_are_left_out(part: Any) -> None:
     assert outcome(answer(part, {"text": "Hi"})).events[0] == TextDelta(0, "Hi")
+
+
+def test_a_signature_without_a_thought_is_kept() -> None:
+    got = outcome(answer({"text": "", "thought": True, "thoughtSignature": "c2ln"}, {"text": "Hi"}))
+    assert got.events[:2] == (ThinkingSealed(0, SealedThinking("", "c2ln")), TextDelta(0, "Hi"))
 
 
 def test_a_finish_reason_is_the_first_one_in_any_case() -> None:
