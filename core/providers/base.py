@@ -78,7 +78,7 @@ class StreamDecoder(Protocol):
         ...
 
     def feed(self, data: bytes) -> tuple[Event, ...]:
-        """Events that these bytes complete.
+        """Events that these bytes complete; a failure that came with some is raised by the next call.
 
         Raises:
             UpstreamFailure: The upstream reports an error in band, or sends what is not its format.

@@ -62,6 +62,8 @@ class Caller:
                 yield turn.feed(decoder.feed(data))
                 if decoder.done:
                     break
+                # A failure that came with these events must not wait for bytes that may never come.
+                decoder.feed(b"")
             yield turn.feed(decoder.close()) + turn.close()
 
     def _now(self) -> datetime:

@@ -4,17 +4,23 @@ The service model's maxima and patterns are enforced by the service alone, so th
 about conversations are those of the wire reference, 2.3 and 4.4.
 """
 
+import json
 import re
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
+from urllib.parse import unquote
 
 from botocore.loaders import Loader
 from botocore.model import OperationModel, ServiceModel
 from botocore.validate import ParamValidator
 
+from tests.support.script import Received
+
 MOST_CACHE_POINTS = 4
+PATH = re.compile(r"/model/([^/?]+)/converse-stream")
+AUTHORIZATION = re.compile(r"Bearer \S|AWS4-HMAC-SHA256 Credential=\S+/bedrock/aws4_request, SignedHeaders=")
 DOCUMENT_NAME = re.compile(r"(?!.*\s\s)[A-Za-z0-9\s()\[\]-]+")
 
 
@@ -25,9 +31,19 @@ def operation() -> OperationModel:
     return ServiceModel(model, "bedrock-runtime").operation_model("ConverseStream")
 
 
-def refusal(model_id: str, body: Mapping[str, Any]) -> str | None:
-    """Why a request body is refused; None when it is fine."""
-    return next(problems(model_id, body), None)
+def refusal(request: Received) -> tuple[int, str] | None:
+    """Status and message of the refusal of a call to ConverseStream; None when it is fine."""
+    model_id = PATH.fullmatch(request.path)
+    if request.method != "POST" or model_id is None:
+        return 404, f"{request.method} {request.path} is no ConverseStream"
+    if not AUTHORIZATION.match(request.headers.get("authorization", "")):
+        return 403, "The call is not signed, and has no key"
+    try:
+        body = json.loads(request.body)
+    except ValueError:
+        return 400, "The body is not JSON"
+    problem = next(problems(unquote(model_id[1]), body), None)
+    return (400, problem) if problem else None
 
 
 def problems(model_id: str, body: Mapping[str, Any]) -> Iterator[str]:

@@ -26,17 +26,19 @@ class UsageReader:
         tier: The service tier that the answer's headers name, or None.
     """
 
-    __slots__ = ("_last", "_said", "tier")
+    __slots__ = ("_last", "_report", "_said", "tier")
 
     def __init__(self, tier: str | None) -> None:
         self.tier = _tier(tier)
         self._said: dict[str, Json] = {}
         self._last: Usage | None = None
+        self._report: Json = None
 
     def read(self, report: Json) -> Usage | None:
         """The usage as it stands after this report; None when that is nothing new."""
-        if not isinstance(report, dict):
+        if not isinstance(report, dict) or report == self._report:
             return None
+        self._report = report
         self._said |= {name: value for name, value in report.items() if value is not None}
         self.tier = _tier(self._said.get("trafficType")) or _tier(self._said.get("serviceTier")) or self.tier
         usage = usage_of(self._said, self.tier)
@@ -80,7 +82,9 @@ def _extra(read: Mapping[str, int], made: Mapping[str, int]) -> dict[str, dict[s
 def _modalities(said: Mapping[str, Json], name: str) -> dict[str, int]:
     entries = said.get(name)
     counts: dict[str, int] = {}
-    for entry in entries if isinstance(entries, list) else ():
+    if not isinstance(entries, list):
+        return counts
+    for entry in entries:
         count = _count(entry, "tokenCount") if isinstance(entry, dict) else None
         if count is not None and isinstance(entry.get("modality"), str):
             counts[entry["modality"]] = count
@@ -95,8 +99,8 @@ def _tier(word: Json) -> str | None:
 
 def _count(said: Mapping[str, Json], name: str) -> int | None:
     value = said.get(name)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if value is None:  # most are, and there is a report on every event
         return None
-    return value
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and value >= 0 else None

@@ -15,7 +15,7 @@ from core.errors import GatewayError
 from core.surfaces.openai_chat import parse_chat
 from core.surfaces.openai_chat.fields import FIELDS
 from core.surfaces.surface import SURFACES, Surface
-from tests.support.schemas import component, document, resolved, samples, validator
+from tests.support.schemas import component, document, samples, validator
 
 # Rules between values, for which JSON Schema has no words. (Nor has it any for 1.0, which the gateway takes for no
 # integer.)
@@ -215,17 +215,49 @@ def test_the_schema_accepts_what_the_gateway_accepts(surface: Surface) -> None:
                 continue
             seen.add(key)
             wrong.extend(disagreements(body, place, value, surface))
+    wrong.extend(disagreements({"model": "m", "messages": [WORD]}, (), {"model": "m", "messages": [WORD]}, surface))
     assert len(seen) > 200
     assert wrong == []
 
 
+@pytest.mark.parametrize("surface", SURFACES, ids=lambda surface: surface.name)
+def test_the_schema_knows_which_fields_go_together(surface: Surface) -> None:
+    request = component(f"{surface.name}.ChatRequest")
+    wrong = [
+        found
+        for name, shape in request["properties"].items()
+        for value in ([WORD], *samples(shape))
+        for more in BESIDE
+        if (found := disagreement({"model": "m", "messages": [WORD], name: value, **more}, surface))
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("calls", [None, [], [CALL]])
+@pytest.mark.parametrize("function_call", [None, {"name": "word"}])
+@pytest.mark.parametrize("content", [None, "", [], "word"])
+@pytest.mark.parametrize("refusal", [None, ""])
+def test_the_schema_knows_what_an_assistant_message_needs(**members: Json) -> None:
+    members["tool_calls"] = members.pop("calls")
+    results = [RESULT] if members["tool_calls"] else [OLD_RESULT] if members["function_call"] else []
+    messages = [{"role": "assistant", **members}, *results]
+    for surface in SURFACES:
+        assert disagreement({"model": "m", "messages": messages}, surface) is None
+
+
 def disagreements(body: Json, place: Place, value: Json, surface: Surface) -> Iterator[str]:
-    check = validator(f"{surface.name}.ChatRequest")
     for probe in probes(value, surface):
-        tried = replaced(body, place, probe)
-        refused = refusal(tried, surface)
-        if check.is_valid(tried) != (refused is None) and not (refused and ELSEWHERE.search(refused)):
-            yield f"{'.'.join(map(str, place))} = {probe!r}: {refused or 'accepted'}"
+        if found := disagreement(replaced(body, place, probe), surface):
+            yield f"{'.'.join(map(str, place))} = {probe!r}: {found}"
+
+
+def disagreement(body: Json, surface: Surface) -> str | None:
+    """What the gateway says of a body, where the schema says something else."""
+    refused = refusal(body, surface)
+    is_valid = validator(f"{surface.name}.ChatRequest").is_valid(body)
+    if is_valid == (refused is None) or (refused and ELSEWHERE.search(refused)):
+        return None
+    return refused or f"accepted: {body!r}"
 
 
 @pytest.mark.parametrize("surface", SURFACES, ids=lambda surface: surface.name)
@@ -260,7 +292,3 @@ def reachable(name: str) -> Iterator[str]:
             found.add(each)
             waiting += re.findall(r'"#/components/schemas/([^"]+)"', orjson.dumps(component(each)).decode())
     yield from found
-
-
-def test_references_are_followed() -> None:
-    assert resolved({"$ref": "#/components/schemas/plain.Message"}) == component("plain.Message")

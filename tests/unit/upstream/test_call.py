@@ -32,8 +32,15 @@ class WordDecoder:
 
     def __init__(self) -> None:
         self.done = False
+        self.failure: UpstreamFailure | None = None
 
     def feed(self, data: bytes) -> tuple[Event, ...]:
+        if self.failure is not None:
+            raise self.failure
+        if not data:
+            return ()
+        if data == b"!":
+            self.failure = UpstreamFailure("after this word")
         if data == b".":
             self.done = True
             return (Finished(0, FinishReason.STOP),)
@@ -157,6 +164,12 @@ async def test_a_host_that_closes_its_connections_is_asked_for_a_new_one(
 async def test_nothing_is_read_after_the_terminal_event() -> None:
     transport = Transport(200, Chunks(b"Hi", b".", AssertionError("read on")))
     assert len(await call(transport)) == 2
+
+
+async def test_a_failure_that_came_with_events_is_raised_without_waiting_for_more_bytes() -> None:
+    transport = Transport(200, Chunks(b"!", AssertionError("read on")))
+    with pytest.raises(UpstreamFailure, match="after this word"):
+        await call(transport)
 
 
 async def test_an_end_without_a_terminal_event_is_interrupted() -> None:
