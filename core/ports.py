@@ -123,6 +123,10 @@ class Journal(Protocol):
         """Note what an upstream said when it failed."""
         ...
 
+    def drained(self, host: str, input_tokens: int | None, output_tokens: int | None) -> None:
+        """Note what an abandoned call cost us and nobody else; None where its host never told."""
+        ...
+
     def fault(self, request_id: str, error: BaseException) -> None:
         """Note a fault of our own, with its stack."""
         ...

@@ -36,6 +36,10 @@ class UpstreamResponse:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Give the connection up."""
         await self._response.aclose()
 
     async def chunks(self) -> AsyncIterator[bytes]:

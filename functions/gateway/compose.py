@@ -11,6 +11,8 @@ import httpx
 
 from core.accounts.directory import CachedDirectory
 from core.catalog.loader import load_catalog
+from core.catalog.model import Target
+from core.chat import Usage
 from core.parts import Parts
 from core.ports import Clock, Journal, Store
 from core.providers.registry import provider
@@ -96,7 +98,13 @@ class Gateway:
             store=store,
             directory=CachedDirectory(store, self._clock),
             caller=Caller(
-                provider, self._client, secrets.credential, Fetcher(transport, self._clock).fetch, self._clock
+                provider,
+                self._client,
+                secrets.credential,
+                Fetcher(transport, self._clock).fetch,
+                self._clock,
+                background,
+                self._metered,
             ),
             clock=self._clock,
             journal=self._journal,
@@ -106,6 +114,10 @@ class Gateway:
             header_prefix=self._settings.header_prefix,
         )
         self._service = Service(parts)
+
+    def _metered(self, target: Target, usage: Usage | None) -> None:
+        tokens = (None, None) if usage is None else (usage.input_tokens, usage.output_tokens)
+        self._journal.drained(target.name, *tokens)
 
     async def after_response(self) -> None:
         """Finish what goes on after the last byte."""

@@ -24,6 +24,11 @@ class Logs:
         item = orjson.dumps(record_item(record)).decode()
         self._logger.error("The store did not take a record", marker=SPILL_MARKER, record=item)
 
+    def drained(self, host: str, input_tokens: int | None, output_tokens: int | None) -> None:
+        """Note what an abandoned call cost us and nobody else."""
+        tokens = {"input_tokens": input_tokens, "output_tokens": output_tokens}
+        self._logger.info("An abandoned call was billed to its end", host=host, **tokens)
+
     def fault(self, request_id: str, error: BaseException) -> None:
         """Note a fault of our own, with its stack."""
         self._logger.error("The gateway failed", request_id=request_id, exc_info=error)

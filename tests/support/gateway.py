@@ -60,6 +60,10 @@ class Noted:
     spilled: list[Record] = field(default_factory=list)
     failures: list[tuple[str, str, str]] = field(default_factory=list)
     faults: list[tuple[str, BaseException]] = field(default_factory=list)
+    metered: list[tuple[str, int | None, int | None]] = field(default_factory=list)
+
+    def drained(self, host: str, input_tokens: int | None, output_tokens: int | None) -> None:
+        self.metered.append((host, input_tokens, output_tokens))
 
     def spill(self, record: Record) -> None:
         self.spilled.append(record)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from core.catalog.model import Format, Quirk, Target, Vendor
-from core.chat import ChatRequest, FinishReason
+from core.chat import ChatRequest, FinishReason, Usage
 from core.errors import (
     AccountFailure,
     GatewayError,
@@ -17,11 +17,12 @@ from core.errors import (
     UpstreamFailure,
     UpstreamUnavailable,
 )
-from core.events import Event, Finished, TextDelta
+from core.events import Event, Finished, TextDelta, UsageReported
 from core.providers.base import Credential, Media, Outgoing, Prepared, RemoteMedia
 from core.upstream.call import Caller
 from core.upstream.client import LARGEST_ERROR_BODY, UpstreamClient, body_of
-from tests.support.clock import ManualClock
+from core.waiting import Background
+from tests.support.clock import ManualClock, drive, settle
 from tests.support.targets import make_target, make_vendor
 
 REQUEST = ChatRequest(model="lab/small", messages=(), written={})
@@ -39,6 +40,8 @@ class WordDecoder:
             raise self.failure
         if not data:
             return ()
+        if data == b"$":
+            return (UsageReported(Usage(input_tokens=3, output_tokens=5)),)
         if data == b"!":
             self.failure = UpstreamFailure("after this word")
         if data == b".":
@@ -125,11 +128,24 @@ async def fetch(remote: RemoteMedia) -> Media:
     return Media(b"", "image/png")
 
 
-def make_caller(transport: Transport, words: WordFormat | None = None) -> Caller:
+METERED: list[tuple[str, Usage | None]] = []
+BACKGROUND = Background()
+BILLED = make_target(vendor=make_vendor(drains=True))
+
+
+@pytest.fixture(autouse=True)
+def nothing_metered() -> None:
+    METERED.clear()
+
+
+def make_caller(transport: Transport, words: WordFormat | None = None, clock: ManualClock | None = None) -> Caller:
     def provider(format: Format) -> WordFormat:
         return words or WordFormat()
 
-    return Caller(provider, UpstreamClient(transport), credentials, fetch, ManualClock())
+    def metered(target: Target, usage: Usage | None) -> None:
+        METERED.append((target.name, usage))
+
+    return Caller(provider, UpstreamClient(transport), credentials, fetch, clock or ManualClock(), BACKGROUND, metered)
 
 
 async def call(transport: Transport, words: WordFormat | None = None) -> list[Event]:
@@ -231,6 +247,68 @@ async def test_without_a_credential_nothing_is_sent() -> None:
     with pytest.raises(AccountFailure):
         await anext(caller.call(REQUEST, {}, lambda choice, index: "id", make_target()))
     assert transport.requests == []
+
+
+class TestDraining:
+    async def call_and_leave(self, transport: Transport, clock: ManualClock | None = None) -> None:
+        calling = make_caller(transport, clock=clock).call(REQUEST, {}, lambda choice, index: "id", BILLED)
+        assert await anext(calling) == (TextDelta(0, "Hi"),)
+        await calling.aclose()
+
+    async def test_a_complete_call_is_like_any_other(self) -> None:
+        transport = Transport(200, Chunks(b"Hi", b"$", b"."))
+        calling = make_caller(transport).call(REQUEST, {}, lambda choice, index: "id", BILLED)
+        assert len([event async for batch in calling for event in batch]) == 3
+        await BACKGROUND.idle()
+        assert transport.body.closed
+        assert METERED == []
+
+    async def test_an_abandoned_call_is_read_out_and_metered(self) -> None:
+        transport = Transport(200, Chunks(b"Hi", b" there", b"$", b".", AssertionError("read on")))
+        await self.call_and_leave(transport)
+        assert not transport.body.closed
+        await settle()
+        assert [("lab/lab/small", Usage(input_tokens=3, output_tokens=5))] == METERED
+        assert transport.body.closed
+
+    async def test_one_that_ends_without_its_terminal_event_is_metered_for_what_it_told(self) -> None:
+        transport = Transport(200, Chunks(b"Hi", b"$"))
+        await self.call_and_leave(transport)
+        await BACKGROUND.idle()
+        assert [("lab/lab/small", Usage(input_tokens=3, output_tokens=5))] == METERED
+
+    async def test_one_that_breaks_is_metered_for_what_it_told(self) -> None:
+        transport = Transport(200, Chunks(b"Hi", httpx.ReadError("reset")))
+        await self.call_and_leave(transport)
+        await BACKGROUND.idle()
+        assert METERED == [("lab/lab/small", None)]
+        assert transport.body.closed
+
+    async def test_one_that_never_ends_is_given_up(self) -> None:
+        clock = ManualClock()
+
+        class Endless(Chunks):
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                yield b"Hi"
+                while True:
+                    await clock.sleep_until(clock.monotonic() + 10)
+                    yield b"more"
+
+        transport = Transport(200, Endless())
+        await self.call_and_leave(transport, clock)
+        await drive(clock, BACKGROUND.idle())
+        assert METERED == [("lab/lab/small", None)]
+        assert transport.body.closed
+        assert clock.monotonic() == 300.0
+
+    async def test_a_failure_in_band_is_no_reason_to_read_on(self) -> None:
+        transport = Transport(200, Chunks(httpx.ReadError("reset")))
+        calling = make_caller(transport).call(REQUEST, {}, lambda choice, index: "id", BILLED)
+        with pytest.raises(Interrupted):
+            await anext(calling)
+        await BACKGROUND.idle()
+        assert METERED == []
+        assert transport.body.closed
 
 
 async def test_closing_the_client_closes_the_transport() -> None:
