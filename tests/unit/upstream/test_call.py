@@ -263,6 +263,13 @@ class TestDraining:
         assert transport.body.closed
         assert METERED == []
 
+    async def test_one_that_ends_early_is_interrupted_like_any_other(self) -> None:
+        calling = make_caller(Transport(200, Chunks(b"Hi"))).call(REQUEST, {}, lambda choice, index: "id", BILLED)
+        with pytest.raises(Interrupted):
+            [batch async for batch in calling]
+        await BACKGROUND.idle()
+        assert METERED == []
+
     async def test_an_abandoned_call_is_read_out_and_metered(self) -> None:
         transport = Transport(200, Chunks(b"Hi", b" there", b"$", b".", AssertionError("read on")))
         await self.call_and_leave(transport)
