@@ -1,6 +1,6 @@
 """Values of routing: what a request prefers, what a policy allows, what was planned, and what is told about it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -156,7 +156,7 @@ class Decision:
     task_confidence: float | None = None
     complexity: float | None = None
     decisiveness: float = 1.0
-    excluded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    excluded: Mapping[str, Sequence[str]] = field(default_factory=dict)
     thinking: str | None = None
     thinking_reason: str | None = None
     structured_output: str | None = None

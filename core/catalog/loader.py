@@ -46,6 +46,11 @@ class Models(Sequence[Model]):
         for index in range(len(self)):
             yield self[index]
 
+    def scan(self) -> Iterator[Model]:
+        """Every model, in order; those that were not wanted before are made for this and not kept."""
+        for source, model in zip(self._entries, self._made, strict=True):
+            yield self._make(source) if model is None else model
+
     def _make(self, source: Entry) -> Model:
         model = source.make()
         hosts = tuple(host for host in model.hosts if host.vendor in self._callable)
@@ -64,6 +69,10 @@ class Catalog:
         """The model of that id or alias, or None."""
         place = self._places.get(name)
         return None if place is None else self.models[place]
+
+    def scan(self) -> Iterator[Model]:
+        """Every model once, in order, for what is laid out in another form: none is kept for this."""
+        return self.models.scan() if isinstance(self.models, Models) else iter(self.models)
 
     def targets(self, model: Model) -> tuple[Target, ...]:
         """The model's hosts, in catalog order."""

@@ -20,8 +20,7 @@ Fields: TypeAlias = Mapping[str, Json]
 None stands for what the gateway adds by itself; callers are not told about that.
 """
 
-# Leaving these out would change what was asked for, so that a target without them is no target.
-_ESSENTIAL: Final = frozenset(
+ESSENTIAL: Final = frozenset(
     {
         *("tools", "functions", "tool_choice", "function_call", "tool_choice.allowed_tools"),
         *("tools[].custom", "response_format", "response_format.json_schema"),
@@ -30,6 +29,7 @@ _ESSENTIAL: Final = frozenset(
         "messages[].content[].file",
     }
 )
+"""Leaving these out would change what was asked for, so that a target without them is no target."""
 
 _CANNOT: Final = Rule(Disposition.REFUSED, "This model does not take it.")
 _IS_REFUSED: Final = Rule(Disposition.DROPPED, "the model or its host answers it with an error")
@@ -111,7 +111,7 @@ def dispose(request: ChatRequest, target: Target, fields: Fields | None = None) 
             if narrowed is not None:
                 rule = narrowed
             elif name in refuses and name not in _RENAMED:
-                rule = _CANNOT if name in _ESSENTIAL else _IS_REFUSED
+                rule = _CANNOT if name in ESSENTIAL else _IS_REFUSED
             else:
                 kept.append(name)
                 adjusted = ADJUSTED.get(name)

@@ -1,5 +1,6 @@
 """Narrows a policy by what a request prefers; a request never widens it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.decision import DataRules, HostRules, Objective, Policy, Preferences
@@ -8,10 +9,16 @@ from core.errors import Unprocessable
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """What is in force for one request: the policy, narrowed. `asked_*` are times that the request itself set (ms)."""
+    """What is in force for one request: the policy, narrowed.
+
+    `models` are the ids of the only models that may serve, None for all, `exclude` those that may not. `asked_*` are
+    times that the request itself set (ms).
+    """
 
     policy: Policy
     optimize: Objective
+    models: tuple[str, ...] | None
+    exclude: tuple[str, ...]
     hosts: HostRules
     data: DataRules
     max_cost_micros: int | None
@@ -23,8 +30,17 @@ class Effective:
     asked_deadline: bool
 
 
-def narrow(policy: Policy, preferences: Preferences) -> Effective:
+def _as_written(name: str) -> str:
+    return name
+
+
+def narrow(policy: Policy, preferences: Preferences, resolve: Callable[[str], str] = _as_written) -> Effective:
     """Put a request's preferences inside a policy.
+
+    Args:
+        policy: The envelope.
+        preferences: What the request prefers.
+        resolve: The catalog id that a model's name stands for; names that stand for none are left as they are.
 
     Raises:
         Unprocessable: `policy_violation`, when a preference lies outside the policy; it names field and policy.
@@ -35,12 +51,16 @@ def narrow(policy: Policy, preferences: Preferences) -> Effective:
     for index, host in enumerate(preferences.providers.only or ()):
         if policy.allow_providers is not None and host not in policy.allow_providers:
             raise _violation(policy, f"routing.providers.only[{index}]", host)
-    for index, model in enumerate(preferences.models or ()):
-        if policy.allow_models is not None and model not in policy.allow_models:
+    allowed = None if policy.allow_models is None else tuple(map(resolve, policy.allow_models))
+    asked = None if preferences.models is None else tuple(map(resolve, preferences.models))
+    for index, model in enumerate(asked or ()):
+        if allowed is not None and model not in allowed:
             raise _violation(policy, f"routing.models[{index}]", model)
     return Effective(
         policy=policy,
         optimize=optimize,
+        models=allowed if asked is None else asked,
+        exclude=tuple(map(resolve, preferences.exclude)),
         hosts=_narrow_hosts(policy, preferences.providers),
         data=_narrow_data(policy, preferences.data),
         max_cost_micros=_least(policy.max_cost_micros, preferences.max_cost_micros),

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from core.catalog.model import Promises
 from core.decision import Candidate, DataRules, HostRules
+from core.routing.worst import Worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +33,20 @@ def split(candidates: Iterable[Candidate], reason: Callable[[Candidate], str | N
     return Narrowed(tuple(kept), tuple(dropped))
 
 
-REFUSAL_CODES = (
+def narrowed(candidates: tuple[Candidate, ...], stages: Iterable[Stage]) -> Narrowed:
+    """One stage after the other."""
+    dropped: tuple[tuple[Candidate, str], ...] = ()
+    for stage in stages:
+        result = stage(candidates)
+        candidates, dropped = result.kept, dropped + result.dropped
+    return Narrowed(candidates, dropped)
+
+
+REFUSAL_CODES: Final = (
     ("tools", "no_tools"),
     ("tool_choice", "no_tools"),
     ("functions", "no_tools"),
+    ("function_call", "no_tools"),
     ("messages[].content[].image_url", "no_vision"),
     ("messages[].content[].file", "no_documents"),
     ("messages[].content[].input_audio", "no_audio"),
@@ -47,35 +59,50 @@ REFUSAL_CODES = (
 
 def capable(candidates: tuple[Candidate, ...]) -> Narrowed:
     """Drop the candidates that refuse a field of the request."""
-    return split(candidates, lambda candidate: _refusal_code(candidate.refused))
+    return split(candidates, lambda candidate: refusal_code(candidate.refused))
 
 
 def allowed_hosts(rules: HostRules) -> Stage:
     """A stage that drops hosts which policy or request rule out."""
-
-    def reason(candidate: Candidate) -> str | None:
-        vendor = candidate.target.vendor.name
-        ruled_out = vendor in rules.ignore or (rules.only is not None and vendor not in rules.only)
-        return "policy" if ruled_out else None
-
-    return lambda candidates: split(candidates, reason)
+    return lambda candidates: split(candidates, lambda each: host_code(rules, each.target.vendor.name))
 
 
 def data_promises(rules: DataRules) -> Stage:
     """A stage that drops hosts which do not promise what policy or request demand of them."""
+    return lambda candidates: split(candidates, lambda each: promise_code(rules, each.target.host.promises))
+
+
+def cost_cap(worst: Worst | None) -> Stage:
+    """A stage that drops hosts whose worst case passes the cap, or cannot be known; None for no cap."""
 
     def reason(candidate: Candidate) -> str | None:
-        promises = candidate.target.host.promises
-        if rules.regions is not None and promises.region not in rules.regions:
-            return "region"
-        if (rules.no_training and not promises.no_training) or (rules.zero_retention and not promises.zero_retention):
-            return "data_promises"
-        return None
+        if worst is None:
+            return None
+        prices = candidate.target.host.prices_at(worst.at_s)
+        if prices is None:
+            return "price_unknown"
+        return None if worst.allows(prices, candidate.target.max_output_tokens) else "cost_cap"
 
     return lambda candidates: split(candidates, reason)
 
 
-def _refusal_code(refused: tuple[tuple[str, str], ...]) -> str | None:
+def host_code(rules: HostRules, vendor: str) -> str | None:
+    """Why the hosts of a vendor may not be used, or None."""
+    ruled_out = vendor in rules.ignore or (rules.only is not None and vendor not in rules.only)
+    return "policy" if ruled_out else None
+
+
+def promise_code(rules: DataRules, promises: Promises) -> str | None:
+    """Why a host with these promises may not be used, or None."""
+    if rules.regions is not None and promises.region not in rules.regions:
+        return "region"
+    if (rules.no_training and not promises.no_training) or (rules.zero_retention and not promises.zero_retention):
+        return "data_promises"
+    return None
+
+
+def refusal_code(refused: tuple[tuple[str, str], ...]) -> str | None:
+    """The code of the first refusal, or None when there is none."""
     if not refused:
         return None
     field = refused[0][0]

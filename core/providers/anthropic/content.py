@@ -29,6 +29,7 @@ from core.providers.anthropic.media import document_block, image_block
 from core.providers.base import Prepared
 from core.providers.custom_tools import INPUT
 from core.providers.fields import Disposed
+from core.providers.remembered import after_calls, own_turn
 
 Block: TypeAlias = dict[str, Json]
 
@@ -65,11 +66,11 @@ class Content:
         if message.refusal:
             spoken += _texts(message.refusal)
         thinking = self.remembered(message.tool_calls)
-        blocks = _thought(thinking, 0) + spoken
+        blocks = [*map(_sealed, after_calls(thinking, 0)), *spoken]
         last = len(message.tool_calls)
         for number, call in enumerate(message.tool_calls, start=1):
             blocks.append(self._call(call))
-            blocks += _thought(thinking, number, or_later=number == last)
+            blocks += map(_sealed, after_calls(thinking, number, is_last=number == last))
         return blocks
 
     def result(self, message: Message) -> Block:
@@ -85,11 +86,8 @@ class Content:
 
     def remembered(self, calls: Sequence[ToolCall]) -> tuple[SealedThinking, ...]:
         """The thinking that this very host did before these calls; it is worth nothing elsewhere."""
-        turns = self.prepared.turns
-        turn = next((turns[call.id] for call in calls if call.id in turns), None)
-        if turn is None or turn.host != self.target.name:
-            return ()
-        return tuple(block for block in turn.thinking if block.detail is None)
+        turn = own_turn(self.prepared.turns, calls, self.target)
+        return tuple(block for block in (turn.thinking if turn else ()) if block.detail is None)
 
     def _part(self, part: Part, at: str) -> Block | None:
         match part:
@@ -135,13 +133,6 @@ def tool_name(called: str) -> str:
 
 def _texts(text: str) -> list[Block]:
     return [{"type": "text", "text": text}] if text.strip() else []
-
-
-def _thought(thinking: Sequence[SealedThinking], calls: int, *, or_later: bool = False) -> list[Block]:
-    """The blocks that came after so many calls, in their order."""
-    return [
-        _sealed(block) for block in thinking if block.calls_before == calls or (or_later and block.calls_before > calls)
-    ]
 
 
 def _sealed(block: SealedThinking) -> Block:

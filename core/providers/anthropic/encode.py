@@ -14,6 +14,7 @@ from core.providers.anthropic.thinking import thinking_members
 from core.providers.anthropic.tools import tool_members
 from core.providers.base import Outgoing, Prepared
 from core.providers.fields import Disposed, refusal
+from core.providers.merging import merged
 from core.tokens import estimated_tokens
 
 NEWEST_VERSION: Final = "2026-10-21"
@@ -81,10 +82,7 @@ def encode_body(
         body["system"] = said.system
     tools = tool_members(request, target, disposed)
     body.update(tools.members)
-    for name, value in target.host.options.items():
-        old = body.get(name)
-        body[name] = {**old, **value} if isinstance(old, dict) and isinstance(value, Mapping) else value
-    return body, tools.wrapped
+    return merged(body, target.host.options), tools.wrapped
 
 
 def _most_tokens(request: ChatRequest, target: Target) -> int:

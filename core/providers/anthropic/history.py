@@ -4,16 +4,16 @@ What a single message becomes is `content`'s business.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from core.catalog.model import Quirk, Target
 from core.chat import ChatRequest, Json, Message, Role
 from core.providers.anthropic.content import Block, Content
-from core.providers.anthropic.pairing import RESULTS, in_call_order
 from core.providers.base import Prepared
 from core.providers.fields import Disposed
+from core.providers.pairing import RESULTS, in_call_order
+from core.providers.remembered import own_ids
 from core.providers.tool_ids import IdForm, mapped_ids
 
 ANTHROPIC_IDS: Final = IdForm(re.compile(r"[a-zA-Z0-9_-]+"), 64)
@@ -52,18 +52,12 @@ def conversation(request: ChatRequest, target: Target, prepared: Prepared, dispo
         InvalidRequest: An image or a file is of no type that the format has.
     """
     messages = in_call_order(request.messages)
-    content = Content(target, prepared, disposed, _ids(messages, target, prepared))
+    content = Content(target, prepared, disposed, mapped_ids(messages, ANTHROPIC_IDS, own_ids(prepared.turns, target)))
     turns = _Turns(content, takes_system=target.has(Quirk.SYSTEM_TURNS))
     for index, message in enumerate(messages):
         turns.add(message, index)
     turns.end(is_all_system=all(message.role in _SYSTEM for message in messages))
     return Conversation(turns.system, turns.turns, turns.has_thinking)
-
-
-def _ids(messages: list[Message], target: Target, prepared: Prepared) -> Mapping[str, str]:
-    own_turns = ((call_id, turn) for call_id, turn in prepared.turns.items() if turn.host == target.name)
-    known = {call_id: turn.upstream_ids[call_id] for call_id, turn in own_turns if call_id in turn.upstream_ids}
-    return mapped_ids(messages, ANTHROPIC_IDS, known)
 
 
 @dataclass(slots=True)

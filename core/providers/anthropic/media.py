@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 from core.catalog.model import Quirk, Target
 from core.chat import ChatRequest, FilePart, ImagePart, Json
 from core.errors import InvalidRequest
+from core.providers import media
 from core.providers.base import Media, RemoteMedia
-from core.providers.embedded import Embedded, embedded, is_remote
+from core.providers.media import Embedded, embedded, is_remote
 
 _IMAGES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _PDF: Final = "application/pdf"
@@ -20,61 +21,53 @@ _NEVER_TEXT: Final = ("image/", "audio/", "video/")
 
 
 def remote_media(request: ChatRequest, target: Target) -> tuple[RemoteMedia, ...]:
-    """What must be fetched before this request can be encoded, each address once, in order.
+    """What must be fetched before this request can be encoded.
 
     Anthropic fetches images and PDFs from `https:` addresses (wire reference, 2.1, read 2026-11-30); a document that
     does not look like a PDF may be text, which it takes by value alone.
     """
     fetches = not target.has(Quirk.INLINE_MEDIA)
-    found: dict[str, RemoteMedia] = {}
-    for index, message in enumerate(request.messages):
-        for place, part in enumerate(message.parts):
-            at = f"messages[{index}].content[{place}]"
-            if isinstance(part, ImagePart):
-                url, path, is_taken = part.url, f"{at}.image_url.url", _is_secure(part.url)
-            elif isinstance(part, FilePart) and part.data:
-                url, path, is_taken = part.data, f"{at}.file.file_data", _is_secure(part.data) and _is_pdf(part.data)
-            else:
-                continue
-            if is_remote(url) and not (fetches and is_taken):
-                found.setdefault(url, RemoteMedia(url, path))
-    return tuple(found.values())
+
+    def is_wanted(part: ImagePart | FilePart, url: str) -> bool:
+        return not (fetches and _is_secure(url) and (isinstance(part, ImagePart) or _is_pdf(url)))
+
+    return media.remote_media(request, is_wanted)
 
 
-def image_block(url: str, media: Mapping[str, Media], at: str) -> dict[str, Json]:
+def image_block(url: str, fetched: Mapping[str, Media], at: str) -> dict[str, Json]:
     """An image, by address or by value.
 
     Args:
         url: An `https:` or `data:` URL.
-        media: What was fetched, by address.
+        fetched: What was fetched, by address.
         at: The dotted path of the URL, for errors.
 
     Raises:
         InvalidRequest: It is no image of a type that the format has.
     """
-    if is_remote(url) and url not in media:
+    if is_remote(url) and url not in fetched:
         return {"type": "image", "source": {"type": "url", "url": url}}
-    found = embedded(url, media, at)
+    found = embedded(url, fetched, at)
     if found.mime_type not in _IMAGES:
         what = found.mime_type or "of an unknown type"
         raise InvalidRequest(f"'{at}' must be a JPEG, PNG, GIF or WebP image; it is {what}.", param=at)
     return _image(found)
 
 
-def document_block(data: str, media: Mapping[str, Media], at: str) -> dict[str, Json]:
+def document_block(data: str, fetched: Mapping[str, Media], at: str) -> dict[str, Json]:
     """A file: a PDF, anything that is text, or an image.
 
     Args:
         data: Base64, a `data:` URL or an `https:` URL.
-        media: What was fetched, by address.
+        fetched: What was fetched, by address.
         at: The dotted path of the data, for errors.
 
     Raises:
         InvalidRequest: It is none of these.
     """
-    if is_remote(data) and data not in media:
+    if is_remote(data) and data not in fetched:
         return {"type": "document", "source": {"type": "url", "url": data}}
-    found = embedded(data, media, at)
+    found = embedded(data, fetched, at)
     if found.mime_type == _PDF:
         source = {"type": "base64", "media_type": _PDF, "data": found.base64}
     elif found.mime_type in _IMAGES:

@@ -11,8 +11,8 @@ from core.providers.base import Credential, Outgoing, Prepared, RemoteMedia
 from core.providers.bedrock.decode import ConverseDecoder
 from core.providers.bedrock.encode import outgoing
 from core.providers.bedrock.errors import failure_of
-from core.providers.bedrock.media import remote_media
 from core.providers.fields import dispose
+from core.providers.media import remote_media
 
 
 class BedrockFormat:

@@ -14,6 +14,7 @@ from core.providers.bedrock.history import conversation
 from core.providers.bedrock.thinking import thinking_members
 from core.providers.bedrock.tools import tool_members
 from core.providers.fields import Disposed, refusal
+from core.providers.merging import merged
 
 _HEADERS: Final[Mapping[str, str]] = {
     "content-type": "application/json",
@@ -36,8 +37,8 @@ def outgoing(request: ChatRequest, target: Target, prepared: Prepared, disposed:
     if refused := refusal(disposed):
         raise refused
     body, custom_tools = encode_body(request, target, prepared, disposed)
-    # An ARN has slashes and colons.
-    model = quote(target.host.upstream_model, safe="")
+    # An ARN has slashes. Colons stay: some transports turn `%3A` into one, and what is signed must be what is sent.
+    model = quote(target.host.upstream_model, safe=":")
     return Outgoing(
         target=target,
         url=f"{target.vendor.base_url.rstrip('/')}/model/{model}/converse-stream",
@@ -67,8 +68,8 @@ def encode_body(
         "serviceTier": _tier(request, disposed),
         "requestMetadata": request.written["metadata"] if disposed.sends("metadata") else {},
     }
-    body = _merged(body, target.host.options)
-    body = _merged(body, {"additionalModelRequestFields": thinking.additional, "outputConfig": thinking.output})
+    body = merged(body, target.host.options)
+    body = merged(body, {"additionalModelRequestFields": thinking.additional, "outputConfig": thinking.output})
     return {name: value for name, value in body.items() if value}, tools.wrapped
 
 
@@ -109,12 +110,3 @@ def _tier(request: ChatRequest, disposed: Disposed) -> dict[str, Json]:
     if tier is None or tier == "auto" or not disposed.sends("service_tier"):
         return {}
     return {"type": tier}
-
-
-def _merged(body: Mapping[str, Json], members: Mapping[str, Json]) -> dict[str, Json]:
-    """The body with more members; objects on both sides are merged, else the new member wins."""
-    both = dict(body)
-    for name, value in members.items():
-        old = both.get(name)
-        both[name] = _merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return both

@@ -4,16 +4,16 @@ What a single message becomes is `content`'s business.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from core.catalog.model import Target
 from core.chat import ChatRequest, Json, Message, Role
-from core.providers.anthropic.pairing import in_call_order
 from core.providers.base import Prepared
 from core.providers.bedrock.content import Block, Content
 from core.providers.fields import Disposed
+from core.providers.pairing import in_call_order
+from core.providers.remembered import own_ids
 from core.providers.thinking import is_claude
 from core.providers.tool_ids import IdForm, mapped_ids
 
@@ -50,18 +50,12 @@ def conversation(request: ChatRequest, target: Target, prepared: Prepared, dispo
         InvalidRequest: An image or a file is of no type that the format has.
     """
     messages = in_call_order(request.messages)
-    content = Content(target, prepared, disposed, _ids(messages, target, prepared))
+    content = Content(target, prepared, disposed, mapped_ids(messages, BEDROCK_IDS, own_ids(prepared.turns, target)))
     turns = _Turns(content, keeps_place=is_claude(target))
     for index, message in enumerate(messages):
         turns.add(message, index)
     turns.end(is_all_system=all(message.role in _SYSTEM for message in messages))
     return Conversation(turns.system, turns.turns, turns.has_thinking)
-
-
-def _ids(messages: list[Message], target: Target, prepared: Prepared) -> Mapping[str, str]:
-    own_turns = ((call_id, turn) for call_id, turn in prepared.turns.items() if turn.host == target.name)
-    known = {call_id: turn.upstream_ids[call_id] for call_id, turn in own_turns if call_id in turn.upstream_ids}
-    return mapped_ids(messages, BEDROCK_IDS, known)
 
 
 @dataclass(slots=True)

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from core.chat import AudioPart, ChatRequest, FilePart, ImagePart, Json
+from core.chat import AudioPart, FilePart, ImagePart, Json
 from core.errors import InvalidRequest
-from core.providers.base import Media, RemoteMedia
-from core.providers.embedded import Embedded, embedded, is_remote
+from core.providers.base import Media
+from core.providers.media import Embedded, embedded, is_remote
 
 _IMAGES: Final = {f"image/{name}": name for name in ("png", "jpeg", "gif", "webp")}
 
@@ -39,19 +39,6 @@ _NOT_IN_TEXT: Final = re.compile("[\0-\x08\x0e-\x1f]")
 _LONGEST_NAME: Final = 200
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 _UNNAMED: Final = "document"
-
-
-def remote_media(request: ChatRequest) -> tuple[RemoteMedia, ...]:
-    """What must be fetched before this request can be encoded, each address once, in order."""
-    found: dict[str, RemoteMedia] = {}
-    for index, message in enumerate(request.messages):
-        for place, part in enumerate(message.parts):
-            at = f"messages[{index}].content[{place}]"
-            if isinstance(part, ImagePart) and is_remote(part.url):
-                found.setdefault(part.url, RemoteMedia(part.url, f"{at}.image_url.url"))
-            elif isinstance(part, FilePart) and part.data and is_remote(part.data):
-                found.setdefault(part.data, RemoteMedia(part.data, f"{at}.file.file_data"))
-    return tuple(found.values())
 
 
 def image_block(part: ImagePart, media: Mapping[str, Media], at: str) -> dict[str, Json]:

@@ -1,21 +1,20 @@
 """The bytes of a Gemini-format answer to events: a stream, or JSON in one piece where the host sent that anyway."""
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import Final
 
 from core.chat import FinishReason, Json
-from core.errors import BadReply, UpstreamFailure
+from core.errors import UpstreamFailure
 from core.events import Event, Finished, Noted, UsageReported
 from core.framing import FramingError
-from core.framing.sse import MAX_EVENT_BYTES, SseDecoder, SseEvent
+from core.framing.sse import SseDecoder, SseEvent
 from core.providers.base import Outgoing
 from core.providers.failure_words import bad_reply, interrupted
 from core.providers.gemini.candidate import CandidateDecoder
 from core.providers.gemini.errors import failure_in_band
 from core.providers.gemini.usage import UsageReader
-from core.providers.http_errors import MAX_DETAIL
 from core.providers.lenient_json import LenientJson
+from core.providers.opening import Form, Opening
 
 _TIER_HEADER: Final = "x-gemini-service-tier"
 _OPENAI_TIERS: Final = frozenset({"default", "flex", "priority", "scale"})
@@ -25,18 +24,6 @@ _KNOWN: Final = frozenset(
         *("createTime", "modelStatus", "modelVersion", "responseId"),
     }
 )
-_BLANK: Final = b" \t\r\n"
-_BOM: Final = b"\xef\xbb\xbf"
-_PAGE_BYTES: Final = 4 * MAX_DETAIL
-
-
-class _Form(Enum):
-    """What a body is, told by its first character."""
-
-    UNKNOWN = "unknown"
-    STREAM = "stream"
-    WHOLE = "whole"
-    PAGE = "page"
 
 
 class GenerateDecoder:
@@ -47,11 +34,10 @@ class GenerateDecoder:
 
     __slots__ = (
         "_blocked",
-        "_body",
         "_candidates",
         "_failure",
-        "_form",
         "_json",
+        "_opening",
         "_sent",
         "_sse",
         "_tier",
@@ -62,14 +48,13 @@ class GenerateDecoder:
     def __init__(self, sent: Outgoing, headers: Mapping[str, str]) -> None:
         self.done = False
         self._sent = sent
+        self._opening = Opening()
         self._sse = SseDecoder()
         self._json = LenientJson()
         self._usage = UsageReader(headers.get(_TIER_HEADER))
         self._candidates: dict[int, CandidateDecoder] = {}
         self._tier: str | None = None
         self._blocked = ""
-        self._form = _Form.UNKNOWN
-        self._body = bytearray()
         self._failure: UpstreamFailure | None = None
 
     def feed(self, data: bytes) -> tuple[Event, ...]:
@@ -80,8 +65,8 @@ class GenerateDecoder:
         """
         if self._failure is not None:
             raise self._failure
-        if self._form is not _Form.STREAM:
-            data = self._open(data)
+        if self._opening.form is not Form.STREAM:
+            data = self._opening.feed(data)
         events: list[Event] = []
         try:
             for frame in self._sse.feed(data) if data else ():
@@ -105,45 +90,19 @@ class GenerateDecoder:
             UpstreamFailure: What was buffered is an error, or not the format.
         """
         events: list[Event] = list(self.feed(b""))
-        if self._form is _Form.PAGE:
-            raise self._page()
-        if self._form is _Form.WHOLE:
+        if self._opening.form is Form.PAGE:
+            raise self._opening.page()
+        if self._opening.form is Form.WHOLE:
             self._whole(events)
         elif not self.done:
             self._rest(events)
         self._end(events)
         return tuple(events)
 
-    def _open(self, data: bytes) -> bytes:
-        """Tell what the body is; gives back what the stream decoder is to read."""
-        self._body += data
-        if self._form is _Form.UNKNOWN:
-            if _BOM.startswith(self._body[: len(_BOM)]) and len(self._body) < len(_BOM):
-                return b""
-            start = self._body.removeprefix(_BOM).lstrip(_BLANK)
-            if not start:
-                return b""
-            self._body = start
-            self._form = {b"{": _Form.WHOLE, b"[": _Form.WHOLE, b"<": _Form.PAGE}.get(bytes(start[:1]), _Form.STREAM)
-        if self._form is _Form.STREAM:
-            stream = bytes(self._body)
-            self._body.clear()
-            return stream
-        if self._form is _Form.PAGE and len(self._body) >= _PAGE_BYTES:
-            raise self._page()
-        if len(self._body) > MAX_EVENT_BYTES:
-            raise bad_reply(f"the body is larger than {MAX_EVENT_BYTES} bytes")
-        return b""
-
-    def _page(self) -> BadReply:
-        """A web page under a success: a proxy's, or a wrong address."""
-        page = bytes(self._body[:_PAGE_BYTES]).decode(errors="replace")
-        return bad_reply(page[:MAX_DETAIL])
-
     def _whole(self, events: list[Event]) -> None:
         """An answer in one piece, or a stream as an array, which is what comes without `alt=sse`."""
         try:
-            said = self._json.loads(bytes(self._body))
+            said = self._json.loads(self._opening.body)
         except ValueError as error:
             raise interrupted() from error
         self._response(said, events)

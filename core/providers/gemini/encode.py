@@ -15,6 +15,7 @@ from core.providers.gemini.history import conversation
 from core.providers.gemini.schema import cleaned_schema
 from core.providers.gemini.thinking import thinking_config
 from core.providers.gemini.tools import tool_members
+from core.providers.merging import merged
 
 _HEADERS: Final[Mapping[str, str]] = {
     "content-type": "application/json",
@@ -65,7 +66,7 @@ def encode_body(
     tier = _TIERS.get(request.service_tier or "")
     if tier is not None and disposed.sends("service_tier"):
         body["serviceTier"] = tier
-    return _merged(body, target.host.options), tools.wrapped
+    return merged(body, target.host.options), tools.wrapped
 
 
 def _url(target: Target) -> str:
@@ -119,12 +120,3 @@ def _shape(request: ChatRequest, disposed: Disposed) -> dict[str, Json]:
     if wanted.type == "json_schema" and wanted.schema is not None:
         members["responseJsonSchema"] = cleaned_schema(wanted.schema)
     return members
-
-
-def _merged(body: Mapping[str, Json], members: Mapping[str, Json]) -> dict[str, Json]:
-    """The body with more members; objects on both sides are merged, else the new member wins."""
-    both = dict(body)
-    for name, value in members.items():
-        old = both.get(name)
-        both[name] = _merged(old, value) if isinstance(old, dict) and isinstance(value, Mapping) else value
-    return both

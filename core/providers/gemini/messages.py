@@ -14,6 +14,7 @@ from core.providers.base import Prepared
 from core.providers.custom_tools import INPUT
 from core.providers.gemini.media import media_part
 from core.providers.gemini.objects import object_in
+from core.providers.remembered import own_turn
 
 GeminiPart: TypeAlias = dict[str, Json]
 
@@ -41,13 +42,13 @@ class Wording:
 
     def answered(self, message: Message) -> list[GeminiPart]:
         """An assistant's turn: text, then calls, with what this host has signed where it was."""
-        turn = self._remembered(message.tool_calls)
+        turn = own_turn(self.prepared.turns, message.tool_calls, self.target)
         calls = [self._call(call, turn) for call in message.tool_calls]
         return _woven(_texts(message), calls, turn.thinking if turn else ())
 
     def results(self, calls: Sequence[ToolCall], messages: Sequence[Message]) -> list[GeminiPart]:
         """The results of one step in the order of its calls: where no ids are, the order links them."""
-        turn = self._remembered(calls)
+        turn = own_turn(self.prepared.turns, calls, self.target)
         parts: list[GeminiPart] = []
         left = list(messages)
         for call in calls:
@@ -63,12 +64,6 @@ class Wording:
         if signature is not None:
             part[SIGNATURE] = signature
         return part
-
-    def _remembered(self, calls: Sequence[ToolCall]) -> ToolTurn | None:
-        """What this very host left of the turn with these calls: its signatures are worth nothing elsewhere."""
-        turns = self.prepared.turns
-        turn = next((turns[call.id] for call in calls if call.id in turns), None)
-        return turn if turn is not None and turn.host == self.target.name else None
 
 
 def _id(call: ToolCall, turn: ToolTurn | None) -> dict[str, Json]:

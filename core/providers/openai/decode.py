@@ -1,41 +1,28 @@
 """The bytes of an OpenAI-format answer to events: a stream, or a whole body where the host sent one anyway."""
 
-from enum import Enum
 from typing import Final
 
 import orjson
 
 from core.catalog.model import Quirk
 from core.chat import Json
-from core.errors import BadReply, UpstreamFailure
+from core.errors import UpstreamFailure
 from core.events import Event, Noted, UsageReported
 from core.framing import FramingError
-from core.framing.sse import MAX_EVENT_BYTES, SseDecoder, SseEvent
+from core.framing.sse import SseDecoder, SseEvent
 from core.providers.base import Outgoing
 from core.providers.failure_words import bad_reply, interrupted
-from core.providers.http_errors import MAX_DETAIL
 from core.providers.lenient_json import LenientJson
 from core.providers.openai.choice import ChoiceDecoder
 from core.providers.openai.errors import failure_in_band
 from core.providers.openai.finish import FAILED
 from core.providers.openai.think_tags import ThinkTags
 from core.providers.openai.usage import UsageReader
+from core.providers.opening import Form, Opening
 
 _NOTED: Final = ("system_fingerprint", "service_tier", "moderation", "metadata")
-_BLANK: Final = b" \t\r\n"
-_BOM: Final = b"\xef\xbb\xbf"
-_PAGE_BYTES: Final = 4 * MAX_DETAIL
 
 _loads = orjson.loads
-
-
-class _Form(Enum):
-    """What a body is, told by its first character: labels cannot be trusted."""
-
-    UNKNOWN = "unknown"
-    STREAM = "stream"
-    WHOLE = "whole"
-    PAGE = "page"
 
 
 class ChatDecoder:
@@ -45,12 +32,11 @@ class ChatDecoder:
     """
 
     __slots__ = (
-        "_body",
         "_choices",
         "_failure",
-        "_form",
         "_json",
         "_noted",
+        "_opening",
         "_sent",
         "_sse",
         "_usage",
@@ -60,13 +46,12 @@ class ChatDecoder:
     def __init__(self, sent: Outgoing) -> None:
         self.done = False
         self._sent = sent
+        self._opening = Opening()
         self._sse = SseDecoder()
         self._json = LenientJson()
         self._usage = UsageReader()
         self._choices: dict[int, ChoiceDecoder] = {}
         self._noted: dict[str, Json] = {}
-        self._form = _Form.UNKNOWN
-        self._body = bytearray()
         self._failure: UpstreamFailure | None = None
 
     def feed(self, data: bytes) -> tuple[Event, ...]:
@@ -77,8 +62,8 @@ class ChatDecoder:
         """
         if self._failure is not None:
             raise self._failure
-        if self._form is not _Form.STREAM:
-            data = self._open(data)
+        if self._opening.form is not Form.STREAM:
+            data = self._opening.feed(data)
             if not data:
                 return ()
         events: list[Event] = []
@@ -100,10 +85,10 @@ class ChatDecoder:
             UpstreamFailure: What was buffered is an error, or not the format.
         """
         events: list[Event] = list(self.feed(b""))
-        if self._form is _Form.WHOLE:
+        if self._opening.form is Form.WHOLE:
             self._whole(events)
-        elif self._form is _Form.PAGE:
-            raise self._page()
+        elif self._opening.form is Form.PAGE:
+            raise self._opening.page()
         elif not self.done:
             self._rest(events)
         if not self.done:
@@ -112,35 +97,9 @@ class ChatDecoder:
             self._end(events)
         return tuple(events)
 
-    def _open(self, data: bytes) -> bytes:
-        """Tell what the body is; gives back what the stream decoder is to read."""
-        self._body += data
-        if self._form is _Form.UNKNOWN:
-            if _BOM.startswith(self._body[: len(_BOM)]) and len(self._body) < len(_BOM):
-                return b""
-            start = self._body.removeprefix(_BOM).lstrip(_BLANK)
-            if not start:
-                return b""
-            self._body = start
-            self._form = {b"{": _Form.WHOLE, b"[": _Form.WHOLE, b"<": _Form.PAGE}.get(bytes(start[:1]), _Form.STREAM)
-        if self._form is _Form.STREAM:
-            stream = bytes(self._body)
-            self._body.clear()
-            return stream
-        if self._form is _Form.PAGE and len(self._body) >= _PAGE_BYTES:
-            raise self._page()
-        if len(self._body) > MAX_EVENT_BYTES:
-            raise bad_reply(f"the body is larger than {MAX_EVENT_BYTES} bytes")
-        return b""
-
-    def _page(self) -> BadReply:
-        """A web page under a success: a proxy's, or a wrong address."""
-        page = bytes(self._body[:_PAGE_BYTES]).decode(errors="replace")
-        return bad_reply(page[:MAX_DETAIL])
-
     def _whole(self, events: list[Event]) -> None:
         try:
-            said = self._json.loads(bytes(self._body))
+            said = self._json.loads(self._opening.body)
         except ValueError as error:
             raise interrupted() from error
         if not isinstance(said, dict) or not isinstance(said.get("choices"), list):

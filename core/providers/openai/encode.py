@@ -10,6 +10,7 @@ from core.catalog.model import Quirk, Target
 from core.chat import ChatRequest, Json
 from core.providers.base import Outgoing, Prepared
 from core.providers.fields import Disposed, refusal
+from core.providers.merging import merged
 from core.providers.openai.history import history
 from core.providers.openai.thinking import thinking_members
 from core.providers.openai.tools import tool_members
@@ -71,8 +72,8 @@ def encode_body(
     for pattern in disposed.reported:
         if pattern not in disposed.kept and ("." in pattern or "[]" in pattern):
             body = _without(body, pattern.replace("[]", ".[]").split("."))
-    body = _merged(body, target.host.options)
-    return _merged(body, thinking_members(request, target)), tools.wrapped
+    body = merged(body, target.host.options)
+    return merged(body, thinking_members(request, target)), tools.wrapped
 
 
 def _url(target: Target) -> str:
@@ -141,14 +142,3 @@ def _without(value: Json, steps: list[str]) -> Json:
     if not rest:
         return {name: item for name, item in value.items() if name != step}
     return {**value, step: _without(value[step], rest)}
-
-
-def _merged(body: Mapping[str, Json], members: Mapping[str, Json]) -> dict[str, Json]:
-    """The body with more members; objects on both sides are merged, else the new member wins."""
-    both = dict(body)
-    for name, value in members.items():
-        old = both.get(name)
-        if isinstance(value, Mapping):
-            value = _merged(old if isinstance(old, dict) else {}, value)
-        both[name] = value
-    return both

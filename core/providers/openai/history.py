@@ -1,6 +1,6 @@
 """The whole history as the upstream gets it: ids, and the rules that some hosts' templates have about neighbours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from core.catalog.model import Quirk, Target
@@ -9,6 +9,7 @@ from core.providers.base import Prepared
 from core.providers.fields import Disposed
 from core.providers.openai.messages import Wording
 from core.providers.openai.thinking import is_off
+from core.providers.remembered import own_ids
 from core.providers.tool_ids import OPENAI_IDS, SHORT_IDS, mapped_ids
 
 _BETWEEN: Final = "\n\n"
@@ -16,11 +17,12 @@ _BETWEEN: Final = "\n\n"
 
 def history(request: ChatRequest, target: Target, prepared: Prepared, disposed: Disposed) -> list[dict[str, Json]]:
     """The `messages` to send."""
+    form = SHORT_IDS if target.has(Quirk.SHORT_TOOL_IDS) else OPENAI_IDS
     wording = Wording(
         target=target,
         prepared=prepared,
         disposed=disposed,
-        ids=_ids(request, target, prepared),
+        ids=mapped_ids(request.messages, form, own_ids(prepared.turns, target)),
         reasoning_back=not is_off(request, target),
     )
     messages = [wording.sent(message) for message in request.messages]
@@ -29,16 +31,6 @@ def history(request: ChatRequest, target: Target, prepared: Prepared, disposed: 
     if target.has(Quirk.ALTERNATE_ROLES):
         messages = _alternating(messages)
     return messages
-
-
-def _ids(request: ChatRequest, target: Target, prepared: Prepared) -> Mapping[str, str]:
-    known = {
-        call_id: upstream
-        for call_id, turn in prepared.turns.items()
-        if turn.host == target.name and (upstream := turn.upstream_ids.get(call_id))
-    }
-    form = SHORT_IDS if target.has(Quirk.SHORT_TOOL_IDS) else OPENAI_IDS
-    return mapped_ids(request.messages, form, known)
 
 
 def _one_system(messages: Sequence[dict[str, Json]]) -> list[dict[str, Json]]:

@@ -18,6 +18,7 @@ from functions.gateway.openapi.shapes import (
 from functions.gateway.openapi.space import Space
 
 _URL: Final = "^([hH][tT][tT][pP][sS]?://|[dD][aA][tT][aA]:)"
+_NOTHING: Final[Schema] = {"type": "null"}
 _NAME: Final = "Tells speakers of one role apart."
 
 _ROLES: Final = {
@@ -75,8 +76,7 @@ def message_schemas(space: Space) -> dict[str, Schema]:
     made = {
         "Message": space.kinds("role", _ROLES, "One turn of the conversation."),
         **{
-            # Clients send one shape for all roles: what belongs to another role may be there, as null.
-            name: space.record({**members, **_nulls(everywhere - set(members))}, required, about)
+            name: space.record(members, required, about, elsewhere=everywhere)
             for name, (members, required, about) in roles.items()
         },
         **_parts(space),
@@ -191,7 +191,7 @@ def _calls(space: Space) -> dict[str, Schema]:
     shared = {"id": text(least=1), "index": whole("Left by SDKs that put streams together.", low=0)}
     return {
         "FunctionToolCall": space.record(
-            {**shared, "type": words("function"), "function": space.record(function, ("name",)), **_nulls({"custom"})},
+            {**shared, "type": words("function"), "function": space.record(function, ("name",)), "custom": _NOTHING},
             ("id", "type", "function"),
             "A call of a function.",
         ),
@@ -200,16 +200,12 @@ def _calls(space: Space) -> dict[str, Schema]:
                 **shared,
                 "type": words("custom"),
                 "custom": space.record({"name": text(least=1), "input": text()}, ("name", "input")),
-                **_nulls({"function"}),
+                "function": _NOTHING,
             },
             ("id", "type", "custom"),
             "A call of a custom tool, with free text.",
         ),
     }
-
-
-def _nulls(names: set[str]) -> dict[str, Schema]:
-    return {name: {"type": "null"} for name in sorted(names)}
 
 
 def _listed(kinds: tuple[str, ...]) -> str:

@@ -176,7 +176,12 @@ def _shown(name: str, schemas: dict[str, Schema]) -> str:
 def _open(shape: Any) -> Any:
     """A schema without what tells the surfaces apart."""
     if isinstance(shape, dict):
-        return {name: _open(inner) for name, inner in shape.items() if (name, inner) != ("additionalProperties", False)}
+        told = {"type": "null"}
+        return {
+            name: _open(inner)
+            for name, inner in shape.items()
+            if (name, inner) != ("additionalProperties", False) and inner != told
+        }
     if isinstance(shape, list):
         return [_open(inner) for inner in shape]
     if isinstance(shape, str):

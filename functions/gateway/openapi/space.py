@@ -1,8 +1,7 @@
 """Names and closes the request schemas of one surface: what nobody documents is refused there, or passes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from core.surfaces.surface import Surface
 from functions.gateway.openapi.shapes import Schema, by_member, nullable, record, ref
@@ -26,8 +25,24 @@ class Space:
         """An object whose `member` tells which component of this surface describes it."""
         return by_member(member, {kind: self.name(component) for kind, component in kinds.items()}, about)
 
-    def record(self, members: Mapping[str, Schema], required: Sequence[str] = (), about: str = "") -> Schema:
-        """An object of a request. A null in an optional member is the same as leaving it out."""
+    def record(
+        self,
+        members: Mapping[str, Schema],
+        required: Sequence[str] = (),
+        about: str = "",
+        *,
+        elsewhere: Collection[str] = (),
+    ) -> Schema:
+        """An object of a request. A null in an optional member is the same as leaving it out.
+
+        Args:
+            members: The members that are known.
+            required: Those that must be there.
+            about: What it is.
+            elsewhere: Members of its siblings: clients send one shape for all of them, with nulls in what is not used.
+        """
         shapes = {name: shape if name in required else nullable(shape) for name, shape in members.items()}
-        closed: dict[str, Any] = {"additionalProperties": False} if self.surface.strict_fields else {}
-        return record(shapes, required, about, **closed)
+        if not self.surface.strict_fields:
+            return record(shapes, required, about)
+        nulls: dict[str, Schema] = {name: {"type": "null"} for name in sorted(elsewhere) if name not in members}
+        return record({**shapes, **nulls}, required, about, additionalProperties=False)

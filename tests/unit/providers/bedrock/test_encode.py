@@ -4,8 +4,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import botocore.auth
+import httpx
 import orjson
 import pytest
+import yarl
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
@@ -52,7 +54,7 @@ def test_the_smallest_request() -> None:
 def test_address_and_headers() -> None:
     outgoing = sent(ask(), target(base_url=f"{ADDRESS}/", headers={"x-title": "t"}))
     assert outgoing.method == "POST"
-    assert outgoing.url == f"{ADDRESS}/model/lab.small-v1%3A0/converse-stream"
+    assert outgoing.url == f"{ADDRESS}/model/lab.small-v1:0/converse-stream"
     assert outgoing.headers == {
         "content-type": "application/json",
         "accept": "application/vnd.amazon.eventstream",
@@ -63,7 +65,14 @@ def test_address_and_headers() -> None:
 
 def test_an_arn_is_one_step_of_the_path() -> None:
     path = sent(ask(), target(ARN)).url.removeprefix(ADDRESS)
-    assert path == f"/model/{ARN.replace(':', '%3A').replace('/', '%2F')}/converse-stream"
+    assert path == f"/model/{ARN.replace('/', '%2F')}/converse-stream"
+
+
+@pytest.mark.parametrize("model", ["lab.small-v1:0", ARN, "a b%é"])
+def test_no_transport_changes_what_was_signed(model: str) -> None:
+    url = sent(ask(), target(model)).url
+    assert str(httpx.URL(url)) == url
+    assert str(yarl.URL(url)) == url
 
 
 def test_sampling_has_a_place_of_its_own() -> None:

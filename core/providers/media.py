@@ -1,17 +1,18 @@
-"""Content by value: what a `data:` URL, base64 or fetched media holds, as base64 with the type that it really has.
+"""Images and files of a request: which of them must be fetched, and what `data:` URLs, base64 and fetched media hold.
 
 Nothing is fetched here.
 """
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
+from core.chat import ChatRequest, FilePart, ImagePart
 from core.errors import InvalidRequest
-from core.providers.base import Media
+from core.providers.base import Media, RemoteMedia
 
 # How well-known types begin, in base64. Hosts check them and refuse a wrong declaration.
 _SIGNATURES: Final = (
@@ -39,6 +40,29 @@ class Embedded:
 def is_remote(url: str) -> bool:
     """Whether something is an address, not the data itself."""
     return url[:8].lower().startswith(("https://", "http://"))
+
+
+def remote_media(
+    request: ChatRequest, is_wanted: Callable[[ImagePart | FilePart, str], bool] = lambda part, url: True
+) -> tuple[RemoteMedia, ...]:
+    """What must be fetched before a request can be encoded, each address once, in order.
+
+    Args:
+        request: What the caller asks.
+        is_wanted: Whether a host needs the bytes of this part, which names this address.
+    """
+    found: dict[str, RemoteMedia] = {}
+    for index, message in enumerate(request.messages):
+        for place, part in enumerate(message.parts):
+            if isinstance(part, ImagePart):
+                url, path = part.url, "image_url.url"
+            elif isinstance(part, FilePart) and part.data:
+                url, path = part.data, "file.file_data"
+            else:
+                continue
+            if is_remote(url) and is_wanted(part, url):
+                found.setdefault(url, RemoteMedia(url, f"messages[{index}].content[{place}].{path}"))
+    return tuple(found.values())
 
 
 def embedded(data: str, media: Mapping[str, Media], at: str) -> Embedded:

@@ -1,6 +1,7 @@
 """Puts a history's tool results into the order of their calls, and gives ids that return a name of their own.
 
-Anthropic refuses a tool call id that two calls of a conversation share; other hosts hand out `call_0` in every turn.
+Anthropic and Bedrock refuse a tool call id that two calls of a conversation share; other hosts hand out `call_0` in
+every turn.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,10 @@
-"""What callers embed, in every way that they write it."""
+"""What callers embed or name, in every way that they write it."""
 
 import pytest
 
 from core.errors import InvalidRequest
 from core.providers.base import Media
-from core.providers.embedded import Embedded, embedded, is_remote
+from core.providers.media import Embedded, embedded, is_remote
 
 PNG = "iVBORw0KGgo="
 

@@ -1,0 +1,151 @@
+"""Lays a catalog out as an `Index`: once, model by model, none of which is kept."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from core.catalog.loader import Catalog
+from core.catalog.model import Abilities, Host, StructuredOutput, Target
+from core.money import Rates
+from core.routing.bits import Runs, bits_of, span
+from core.routing.index import SCORE_SCALE, AtLeast, Index
+from core.routing.lanes import Lanes
+from core.routing.thought import ThinkingMode, thinking_trait
+from core.routing.worst import read_rate, written_rate
+
+MOST_RATE: Final = 2**36
+"""The dearest rate of the columns, in pico-dollars a token: seventy thousand dollars for a million tokens."""
+
+_NEVER: Final = "9999-12-31"
+_NO_RATES: Final = Rates(0, 0)
+
+V = TypeVar("V")
+H = TypeVar("H", bound=Hashable)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """What is noted of each row, column by column."""
+
+    targets_seen: dict[Hashable, Target] = field(default_factory=dict)
+    ids: list[str] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)
+    vendors: list[str] = field(default_factory=list)
+    first_token_ms: list[int | None] = field(default_factory=list)
+    offers: list[Host] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
+    abilities: list[Abilities] = field(default_factory=list)
+    contexts: list[int] = field(default_factory=list)
+    limits: list[int] = field(default_factory=list)
+    traits: list[Hashable] = field(default_factory=list)
+    scores: dict[str, dict[int, int]] = field(default_factory=dict)
+
+    def add(self, target: Target, trait: Hashable) -> None:
+        model, host = target.model, target.host
+        for task, score in model.quality.items():
+            self.scores.setdefault(task, {})[len(self.ids)] = round(score.value * SCORE_SCALE)
+        self.ids.append(model.id)
+        self.hosts.append(target.name)
+        self.vendors.append(host.vendor)
+        self.first_token_ms.append(model.first_token_ms)
+        self.ends.append(min(host.deprecated or _NEVER, model.deprecated or _NEVER))
+        self.contexts.append(target.context_tokens)
+        self.limits.append(target.max_output_tokens)
+        self.abilities.append(model.abilities)
+        self.offers.append(host)
+        self.traits.append(trait)
+        self.targets_seen.setdefault(trait, target)
+
+
+def build_index(catalog: Catalog, refusal_traits: Callable[[Target], Hashable]) -> Index:
+    """Lay a catalog out.
+
+    Args:
+        catalog: What is laid out.
+        refusal_traits: All that decides which fields of a request a target refuses.
+    """
+    rows = _Rows()
+    spans: dict[str, tuple[int, int]] = {}
+    for model in catalog.scan():
+        spans[model.id] = (len(rows.ids), len(model.hosts))
+        for target in catalog.targets(model):
+            rows.add(target, refusal_traits(target))
+    return _index(catalog, rows, spans)
+
+
+def _index(catalog: Catalog, rows: _Rows, spans: Mapping[str, tuple[int, int]]) -> Index:
+    size = len(rows.ids)
+    rates = [_NO_RATES if host.prices is None else host.prices.base for host in rows.offers]
+    thinking = [thinking_trait(abilities) for abilities in rows.abilities]
+    output = Lanes(min(each.output, MOST_RATE) for each in rates)
+    by_trait = _grouped(rows.traits)
+    return Index(
+        catalog=catalog,
+        ids=rows.ids,
+        hosts=rows.hosts,
+        rows_by_host=_places(rows.hosts),
+        first_token_ms=rows.first_token_ms,
+        output_limits=rows.limits,
+        spans=spans,
+        runs=Runs(count for _, count in spans.values()),
+        everything=span(0, size),
+        vendors=_grouped(rows.vendors),
+        promises=_grouped([host.promises for host in rows.offers]),
+        ends=_grouped(rows.ends),
+        traits=thinking,
+        thinking=_grouped(thinking),
+        refusals=[(rows.targets_seen[trait], found) for trait, found in by_trait.items()],
+        tools=_where(rows.abilities, lambda each: each.tools),
+        schemas=_where(rows.abilities, lambda each: each.structured_output is StructuredOutput.VERIFIED),
+        json_mode=_where(rows.abilities, lambda each: each.json_mode),
+        contexts=AtLeast(_grouped(rows.contexts)),
+        outputs=AtLeast(_grouped(rows.limits)),
+        priced=_where(rows.offers, _is_priced),
+        is_priced=bytes(map(_is_priced, rows.offers)),
+        irregular={row: host for row, host in enumerate(rows.offers) if _is_irregular(host)},
+        input=Lanes(min(each.input, MOST_RATE) for each in rates),
+        output=output,
+        thought={
+            mode: Lanes(rate * trait.tokens(mode) for rate, trait in zip(output.values, thinking, strict=True))
+            for mode in ThinkingMode
+        },
+        worst_input=Lanes(read_rate(each, unusual=False) for each in rates),
+        worst_unusual_input=Lanes(read_rate(each, unusual=True) for each in rates),
+        worst_output=Lanes(written_rate(each) for each in rates),
+        scored={task: bits_of(known, size) for task, known in rows.scores.items()},
+        scores={task: _filled(known, size) for task, known in rows.scores.items()},
+    )
+
+
+def _is_priced(host: Host) -> bool:
+    return host.prices is not None or bool(host.price_changes)
+
+
+def _is_irregular(host: Host) -> bool:
+    prices = host.prices
+    if host.price_changes or prices is None:
+        return bool(host.price_changes)
+    return bool(prices.tiers or prices.service_tiers or prices.service_prices)
+
+
+def _filled(known: Mapping[int, int], size: int) -> Lanes:
+    lowest = min(known.values())
+    return Lanes(known.get(row, lowest) for row in range(size))
+
+
+def _where(values: Sequence[V], holds: Callable[[V], bool]) -> int:
+    return bits_of((row for row, value in enumerate(values) if holds(value)), len(values))
+
+
+def _grouped(values: Sequence[H]) -> dict[H, int]:
+    rows: dict[H, list[int]] = {}
+    for row, value in enumerate(values):
+        rows.setdefault(value, []).append(row)
+    return {value: bits_of(found, len(values)) for value, found in rows.items()}
+
+
+def _places(values: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    rows: dict[str, tuple[int, ...]] = {}
+    for row, value in enumerate(values):
+        rows[value] = (*rows.get(value, ()), row)
+    return rows

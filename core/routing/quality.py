@@ -1,0 +1,104 @@
+"""How good an answer is expected to be, from the tasks a request may be and the catalog's scores for them."""
+
+import math
+from array import array
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from core.routing.bits import chosen, union
+from core.routing.index import SCORE_SCALE, Index
+from core.routing.lanes import weighted_sum
+from core.routing.reading import LIKE, Reading
+
+STEEPNESS: Final = 2.0
+"""How far complexity moves a quality, in logits from the easiest request to the hardest."""
+
+LEAST_CHANCE: Final = 0.02
+"""Tasks that are less likely than this do not count."""
+
+_WEIGHT_SCALE: Final = 4_096
+_EDGE: Final = 0.000_001
+
+
+@dataclass(frozen=True, slots=True)
+class Qualities:
+    """The expected quality of every row.
+
+    `sums` are in units of `unit`; `measured` are the rows that were evaluated for the task, `indicated` those that have
+    a score for any task that counts. `stand_ins` names the tasks looked at instead, when nobody was evaluated for the
+    task: then nothing is measured, and the numbers give no more than an order.
+    """
+
+    sums: "array[int]"
+    unit: float
+    complexity: float
+    measured: int
+    indicated: int
+    stand_ins: tuple[str, ...] = ()
+
+    def of(self, row: int) -> float:
+        """The expected quality at a row, 0..1, for a request of this complexity."""
+        return self.value(self.sums[row])
+
+    def value(self, total: int) -> float:
+        """The expected quality that a sum stands for."""
+        return shifted(total / self.unit, self.complexity)
+
+    def best(self, rows: int) -> float:
+        """The best expected quality of these rows, of which there is at least one."""
+        return self.value(max(chosen(rows, self.sums)))
+
+    def at_least(self, quality: float) -> int:
+        """The sum from which on a row reaches a quality."""
+        if quality <= shifted(0.0, self.complexity):
+            return 0
+        return math.ceil(unshifted(quality, self.complexity) * self.unit)
+
+
+def qualities(index: Index, reading: Reading) -> Qualities:
+    """The expected quality of every row: the mean of its scores for the plausible tasks, by how likely each is."""
+    likely = max(reading.tasks.get(reading.task, 0.0), LEAST_CHANCE)
+    weights = _weights({**reading.tasks, reading.task: likely}, index.scored)
+    stand_ins: tuple[str, ...] = ()
+    if reading.task not in index.scored:
+        found = _weights({task: 1.0 for task in LIKE.get(reading.task, ())}, index.scored)
+        stand_ins = tuple(found)
+        weights = found or weights or dict.fromkeys(index.scored, _WEIGHT_SCALE)
+    if not weights:
+        return Qualities(array("Q", bytes(8 * index.size)), 1.0, reading.complexity, 0, 0)
+    return Qualities(
+        sums=weighted_sum([(weight, index.scores[task]) for task, weight in weights.items()]),
+        unit=float(SCORE_SCALE * sum(weights.values())),
+        complexity=reading.complexity,
+        measured=index.scored.get(reading.task, 0),
+        indicated=union(index.scored[task] for task in weights),
+        stand_ins=stand_ins,
+    )
+
+
+def shifted(quality: float, complexity: float) -> float:
+    """A quality for a request that is easier or harder than usual; differences grow with complexity.
+
+    The order of models never changes by it.
+    """
+    return _moved(quality, STEEPNESS * (0.5 - complexity))
+
+
+def unshifted(quality: float, complexity: float) -> float:
+    """The usual quality that is shifted to this one."""
+    return _moved(quality, STEEPNESS * (complexity - 0.5))
+
+
+def _moved(quality: float, logits: float) -> float:
+    inside = min(max(quality, _EDGE), 1 - _EDGE)
+    return 1 / (1 + (1 - inside) / inside * math.exp(-logits))
+
+
+def _weights(chances: Mapping[str, float], known: Collection[str]) -> dict[str, int]:
+    """Whole weights of the tasks that count, those of one catalog alone."""
+    return {
+        task: round(chance * _WEIGHT_SCALE)
+        for task, chance in sorted(chances.items())
+        if chance >= LEAST_CHANCE and task in known
+    }

@@ -1,0 +1,111 @@
+"""Ranks the models that can serve, from their numbers at each host.
+
+Unknown quality stands behind every measured one, whatever the objective, and a model without room to think behind all.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from math import inf
+from typing import Final
+
+from core.decision import Objective
+from core.routing.bits import chosen, union
+from core.routing.board import HealthView
+from core.routing.estimate import Ask, expected_micros
+from core.routing.index import Index
+from core.routing.order import Entrant, Part, Scored, ordered, stacked
+from core.routing.quality import Qualities
+from core.routing.shortlist import shortlisted
+
+BAND: Final = 0.05
+"""Models whose expected quality is this near to the best one's are good enough for `balanced`: price decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """What a ranking is made from: what is asked, and all that is known of quality and health.
+
+    `order` names the vendors that the request wants first; `host` is a target that comes before all others of its
+    model.
+    """
+
+    index: Index
+    ask: Ask
+    found: Qualities
+    objective: Objective
+    view: HealthView
+    order: tuple[str, ...] = ()
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The models in order, with their scores; of thousands only the most promising.
+
+    `eligible` counts the models that can serve, `enough` those of them whose quality is good enough for `balanced`,
+    `cramped` those that have no room to think.
+    """
+
+    models: tuple[Scored, ...]
+    eligible: int
+    enough: int
+    cramped: int
+
+
+def rank(race: Race, rows: int) -> Ranking:
+    """Rank the models of these rows; the same facts give the same order."""
+    index, found = race.index, race.found
+    cramped = rows & _cramped(index, race.ask)
+    roomy = rows & ~cramped
+    measured = found.measured
+    parts: list[Part] = []
+    enough = 0
+    for tier in (roomy & measured, roomy & ~measured, cramped & measured, cramped & ~measured):
+        if not tier:
+            continue
+        floor = found.at_least(found.best(tier) - BAND)
+        taken = shortlisted(index, tier, race.ask, found, floor, race.objective, race.view)
+        bar = found.value(floor)
+        entrants = [*_entrants(race, taken, is_measured=bool(tier & measured), is_cramped=bool(tier & cramped))]
+        if not parts:
+            enough = sum(each.value >= bar for each in entrants)
+        parts += ordered(entrants, race.objective, bar)
+    return Ranking(tuple(stacked(parts)), _count(index, rows), enough, _count(index, cramped))
+
+
+def _entrants(race: Race, rows: int, *, is_measured: bool, is_cramped: bool) -> Iterator[Entrant]:
+    index, view = race.index, race.view
+    for model, hosts in groupby(chosen(rows, range(index.size)), key=index.ids.__getitem__):
+        costs = {row: expected_micros(index, row, race.ask, index.traits[row].tokens(race.ask.mode)) for row in hosts}
+        order = tuple(costs) if len(costs) == 1 else tuple(sorted(costs, key=_host_order(race, costs)))
+        first = order[0]
+        measured_ms = view.ttft_ms(index.hosts[first])
+        ttft_ms = index.first_token_ms[first] if measured_ms is None else measured_ms
+        yield Entrant(model, order, race.found.of(first), is_measured, is_cramped, costs[first], ttft_ms)
+
+
+def _host_order(race: Race, costs: Mapping[int, float | None]) -> Callable[[int], tuple[bool, int, int, float, int]]:
+    """The host that is wanted first, then by health, the request's order, price and the catalog's order."""
+    index = race.index
+
+    def key(row: int) -> tuple[bool, int, int, float, int]:
+        host = index.hosts[row]
+        vendor = host.partition("/")[0]
+        wish = race.order.index(vendor) if vendor in race.order else len(race.order)
+        micros = costs[row]
+        return host != race.host, race.view.rank(host, vendor), wish, inf if micros is None else micros, row
+
+    return key
+
+
+def _cramped(index: Index, ask: Ask) -> int:
+    """The rows of models that will think, and usually do so for longer than the limit leaves room for."""
+    room = ask.room
+    if room is None:
+        return 0
+    return union(rows for trait, rows in index.thinking.items() if trait.tokens(ask.mode) > max(room, 0))
+
+
+def _count(index: Index, rows: int) -> int:
+    return index.runs.touched(rows).bit_count()

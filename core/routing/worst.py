@@ -1,0 +1,127 @@
+"""The most that a request can be charged, for caps in money: whatever was estimated low is counted high."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from core.chat import AudioPart, ChatRequest, ImagePart
+from core.money import PICO_PER_MICRO, Prices, Rates, Terms
+from core.routing.index import Index
+from core.routing.reading import Reading
+
+_REASK_TOKENS: Final = 64  # the words that ask again, and what a host puts around them
+_FIXED_TOKENS: Final = 100  # what a host adds to any prompt
+
+# A host may write any prompt to its cache unasked; the other classes come with what a request holds or asks for.
+_ALWAYS_READ: Final = ("input", "cache_write")
+_EVER_READ: Final = (*_ALWAYS_READ, "cache_write_5m", "cache_write_1h", "input_audio", "input_image")
+_EVER_WRITTEN: Final = ("output", "reasoning", "output_audio")
+_CACHE_FIELDS: Final = ("prompt_cache_options", "prompt_cache_retention")
+
+
+def read_rate(rates: Rates, *, unusual: bool) -> int:
+    """The dearest rate that a token of the prompt can meet."""
+    return max(getattr(rates, name) or 0 for name in (_EVER_READ if unusual else _ALWAYS_READ))
+
+
+def written_rate(rates: Rates) -> int:
+    """The dearest rate that a token of the answer can meet."""
+    return max(getattr(rates, name) or 0 for name in _EVER_WRITTEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The most that a request can use, and what it may cost.
+
+    `output_tokens` bounds one answer. `calls` is 2 where the answer may be asked for again. `is_unusual` tells of
+    caching, images or sound, which have rates of their own. `limit` is in pico-dollars of the host's price.
+    """
+
+    prompt_tokens: int
+    output_tokens: int
+    choices: int
+    calls: int
+    is_unusual: bool
+    service_tier: str
+    at_s: float
+    limit: Fraction | None
+
+    def allows(self, prices: Prices, output_limit: int) -> bool:
+        """Whether the worst case stays within the cap, where an answer has at most `output_limit` tokens."""
+        chosen = prices.service_prices.get(self.service_tier, prices)
+        longest = self.calls * self.prompt_tokens + self.output_tokens
+        lists = [chosen.base, *(tier.rates for tier in chosen.tiers if tier.threshold <= longest)]
+        dearest = max(
+            self.pico(read_rate(rates, unusual=self.is_unusual), written_rate(rates), output_limit) for rates in lists
+        )
+        return self.limit is None or dearest * prices.service_tiers.get(self.service_tier, Fraction(1)) <= self.limit
+
+    def pico(self, input_rate: int, output_rate: int, output_limit: int) -> int:
+        """What it costs at these rates, where an answer has at most `output_limit` tokens."""
+        answer = min(self.output_tokens, output_limit)
+        prompt = self.calls * self.prompt_tokens + (self.calls - 1) * (answer + _REASK_TOKENS)
+        return input_rate * prompt + output_rate * self.calls * self.choices * answer
+
+
+def worst_of(
+    request: ChatRequest,
+    reading: Reading,
+    *,
+    cap_micros: int,
+    terms: Terms,
+    max_tokens_default: int,
+    reasks: bool,
+    at_s: float,
+) -> Worst:
+    """The most that a request can use.
+
+    The prompt counts one and a half times what was estimated, which is 15 % off at the 90th percentile.
+
+    Args:
+        request: What the caller asks.
+        reading: What was read of it.
+        cap_micros: The most that it may be charged, in micro-dollars.
+        terms: What its organisation pays on top of a host's price.
+        max_tokens_default: The bound of an answer whose request sets none, in tokens.
+        reasks: Whether an answer without a document is asked for once more.
+        at_s: The Unix time whose prices hold, in seconds.
+    """
+    wants_json = request.response_format is not None and request.response_format.type != "text"
+    factor = (1 + terms.markup) * (1 - terms.discount) if terms.provider_cost else Fraction(0)
+    left = cap_micros * PICO_PER_MICRO - terms.guardrail_pico
+    return Worst(
+        prompt_tokens=reading.prompt_tokens + reading.prompt_tokens // 2 + _FIXED_TOKENS,
+        output_tokens=max_tokens_default if request.max_tokens is None else request.max_tokens,
+        choices=request.n,
+        calls=2 if reasks and wants_json and not request.stream else 1,
+        is_unusual=any(name in request.written for name in _CACHE_FIELDS) or _has_unusual_parts(request),
+        service_tier=request.service_tier or "",
+        at_s=at_s,
+        limit=left / factor if factor else None,
+    )
+
+
+def within_cap(index: Index, worst: Worst) -> Iterator[int]:
+    """The rows of known price whose worst case is within the cap."""
+    # A whole number compares faster, and no sum lies between it and the limit.
+    limit = None if worst.limit is None else worst.limit.numerator // worst.limit.denominator
+    inputs = index.worst_unusual_input if worst.is_unusual else index.worst_input
+    columns = zip(inputs.values, index.worst_output.values, index.output_limits, strict=True)
+    for row, (input_rate, output_rate, output_limit) in enumerate(columns):
+        host = index.irregular.get(row)
+        if host is not None:
+            prices = host.prices_at(worst.at_s)
+            if prices is not None and worst.allows(prices, output_limit):
+                yield row
+        elif index.is_priced[row] and (limit is None or worst.pico(input_rate, output_rate, output_limit) <= limit):
+            yield row
+
+
+def _has_unusual_parts(request: ChatRequest) -> bool:
+    return "audio" in request.modalities or any(
+        isinstance(part, ImagePart | AudioPart) or getattr(part, "breakpoint", None) is not None
+        for message in request.messages
+        if not isinstance(message.content, str)
+        for part in message.parts
+    )
