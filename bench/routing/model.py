@@ -30,7 +30,7 @@ class Recipe:
     most_words: int = 9_000
     hold_shape: float = 2e-4
     hold_words: float = 1e-3
-    rounds: int = 220
+    rounds: int = 150
     step: float = 0.25
 
 
@@ -46,12 +46,12 @@ class Example:
 class Matrix:
     """Rows of (column, value), summed in a fixed order."""
 
-    def __init__(self, rows: Sequence[Sequence[int]], values: Sequence[float], columns: int) -> None:
+    def __init__(self, rows: Sequence[Sequence[int]], values: Sequence[Sequence[float]], columns: int) -> None:
         self.columns = columns
         self._starts = np.cumsum([0, *(len(row) for row in rows)])[:-1]
         self._flat = np.array([column for row in rows for column in row], dtype=np.int64)
         self._row = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-        self._value = np.repeat(np.array(values), [len(row) for row in rows])[:, None]
+        self._value = np.array([value for row in values for value in row])[:, None]
         self._order = np.argsort(self._flat, kind="stable")
         self._present, self._firsts = np.unique(self._flat[self._order], return_index=True)
 
@@ -72,15 +72,18 @@ def train(examples: Sequence[Example], cues: Mapping[str, str], recipe: Recipe, 
     shapes = _frequent((shape for shape, _ in named), 3, 10_000)
     words = _frequent((lexical for _, lexical in named), recipe.least_seen * 2, recipe.most_words)
     index = {name: at for at, name in enumerate([*shapes, *words])}
-    # The last column is the bias; it also keeps every row from being empty.
-    of_shape = [[index[name] for name in shape if name in index] + [len(index)] for shape, _ in named]
-    of_words = [[index[name] for name in lexical if name in index] + [len(index)] for _, lexical in named]
-    by_shape = Matrix(of_shape, [1.0] * len(named), len(index) + 1)
-    by_words = Matrix(of_words, [(len(row) - 1 or 1) ** -0.5 for row in of_words], len(index) + 1)
+    of_shape = [[index[name] for name in shape if name in index] for shape, _ in named]
+    of_words = [[index[name] for name in lexical if name in index] for _, lexical in named]
+    # The last column is the bias.
+    columns = [[*shape, *lexical, len(index)] for shape, lexical in zip(of_shape, of_words, strict=True)]
+    values = [
+        [*([1.0] * len(shape)), *([(len(lexical) or 1) ** -0.5] * len(lexical)), 1.0]
+        for shape, lexical in zip(of_shape, of_words, strict=True)
+    ]
     held = np.full((len(index) + 1, 1), recipe.hold_words)
     held[: len(shapes)] = recipe.hold_shape
-    held[-1] = 1.0
-    weights = _descend(examples, by_shape, by_words, held, recipe)
+    held[-1] = 0.0
+    weights = _descend(examples, Matrix(columns, values, len(index) + 1), held, recipe)
     return _quantised(weights, shapes, words, cues, digest)
 
 
@@ -90,30 +93,23 @@ def _frequent(rows: Iterable[Iterable[str]], least: int, most: int) -> list[str]
     return sorted(name for name, count in kept if count >= least)
 
 
-def _descend(examples: Sequence[Example], by_shape: Matrix, by_words: Matrix, held: Array, recipe: Recipe) -> Array:
+def _descend(examples: Sequence[Example], matrix: Matrix, held: Array, recipe: Recipe) -> Array:
     """Adam over all examples at once: cross entropy for the tasks, squares for the complexity."""
     share = _balanced(examples)
     truth = np.zeros((len(examples), len(OUTPUTS)))
     for row, example in enumerate(examples):
         truth[row, TASKS.index(example.prompt.task)] = 1.0
         truth[row, -1] = example.prompt.complexity
-    weights = np.zeros((by_shape.columns, len(OUTPUTS)))
-    bias = np.zeros(len(OUTPUTS))
-    bias[-1] = 0.4
+    weights = np.zeros((matrix.columns, len(OUTPUTS)))
     slope, spread = np.zeros_like(weights), np.zeros_like(weights)
-    bias_slope = np.zeros_like(bias)
     for turn in range(1, recipe.rounds + 1):
-        scores = by_shape.times(weights) + by_words.times(weights) + bias
-        errors = (_outputs(scores) - truth) * share
-        gradient = by_shape.back(errors) + by_words.back(errors) + held * weights
+        errors = (_outputs(matrix.times(weights)) - truth) * share
+        gradient = matrix.back(errors) + held * weights
         slope = 0.9 * slope + 0.1 * gradient
         spread = 0.99 * spread + 0.01 * gradient * gradient
         pace = recipe.step * (1 - turn / (recipe.rounds + 1))
         weights -= pace * (slope / (1 - 0.9**turn)) / (np.sqrt(spread / (1 - 0.99**turn)) + 1e-4)
-        bias_slope = 0.9 * bias_slope + errors.sum(axis=0)
-        bias -= 0.5 * pace * bias_slope
-        weights[-1] = 0.0
-    return np.vstack([weights[:-1], bias])
+    return weights
 
 
 def _outputs(scores: Array) -> Array:

@@ -12,7 +12,7 @@ from core.routing.bits import Named
 from core.routing.board import HealthView
 from core.routing.chain import make_plan
 from core.routing.conversations import Served
-from core.routing.estimate import Ask, ask_of
+from core.routing.estimate import Ask, Costs, ask_of
 from core.routing.explain import Told, reasoning
 from core.routing.index import Index
 from core.routing.order import Scored
@@ -79,6 +79,7 @@ def plan_auto(index: Index, wanted: Wanted) -> tuple[Plan, Decision]:
     race = Race(
         index=index,
         ask=ask,
+        costs=Costs(index, ask),
         found=found,
         objective=wanted.effective.optimize,
         view=wanted.view,

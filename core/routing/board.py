@@ -3,7 +3,7 @@
 It starts blind, and knows nothing of other processes.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -34,21 +34,20 @@ class HealthView:
 
     now: float = 0.0
     known: Mapping[str, HostHealth] = field(default_factory=dict)
-    doubtful: Collection[str] = ()
+    doubtful: Set[str] = frozenset()
 
     def cooling(self) -> list[str]:
         """The names that are out of use."""
-        return [name for name in self.doubtful if self.known[name].state(self.now) is State.COOLING]
+        return [name for name in sorted(self.doubtful) if self.known[name].state(self.now) is State.COOLING]
 
     def rank(self, host: str, vendor: str) -> int:
         """How a host stands: 0 well, 1 shaky, 2 to be tried again, 3 out of use."""
-        health = self.known.get(host, _UNKNOWN)
-        states = {health.state(self.now), self.known.get(vendor, _UNKNOWN).state(self.now)}
+        states = [self.known[name].state(self.now) for name in (host, vendor) if name in self.doubtful]
         if State.COOLING in states:
             return 3
         if State.PROBE in states:
             return 2
-        return int(health.error_rate > SHAKY)
+        return int(self.known.get(host, _UNKNOWN).error_rate > SHAKY)
 
     def ttft_ms(self, host: str) -> float | None:
         """The host's usual time to the first token, None where it was not measured."""
@@ -64,7 +63,7 @@ class HealthBoard:
 
     def view(self, now: float) -> HealthView:
         """What is known now."""
-        return HealthView(now, self._known, tuple(sorted(self._doubtful)))
+        return HealthView(now, self._known, frozenset(self._doubtful))
 
     def note(self, target: Target, error: GatewayError | None, ms: int, ttft_ms: int | None, now: float) -> None:
         """Learn from an attempt.

@@ -1,11 +1,13 @@
-"""What an answer is expected to cost at each host, before anybody was asked: at list prices, in micro-dollars."""
+"""What an answer is expected to cost at each host, before anybody was asked."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 
+from core.catalog.model import Host
 from core.chat import ChatRequest
 from core.money import PICO_PER_MICRO
 from core.routing.index import Index
+from core.routing.lanes import weighted_sum
 from core.routing.reading import Reading, usual_answer
 from core.routing.thought import ThinkingMode, thinking_mode
 
@@ -31,11 +33,6 @@ class Ask:
         """How much a model may think and still have room for half of a usual answer; None without a limit."""
         return None if self.max_tokens is None else self.max_tokens - self.answer_tokens // 2
 
-    def output_tokens(self, reasoning: int) -> int:
-        """The expected output of all choices, by a model that thinks so much."""
-        one = self.answer_tokens + reasoning
-        return self.choices * (one if self.max_tokens is None else min(one, self.max_tokens))
-
 
 def ask_of(request: ChatRequest, reading: Reading, at_s: float) -> Ask:
     """Put a request into numbers; prices are those of a Unix time in seconds."""
@@ -51,25 +48,60 @@ def ask_of(request: ChatRequest, reading: Reading, at_s: float) -> Ask:
     )
 
 
-def expected_micros(index: Index, row: int, ask: Ask, reasoning: int) -> float | None:
-    """The expected cost at a host, None while its price is unknown.
+class Costs:
+    """The expected cost of an answer at every host, in micro-dollars and at list prices.
 
     Args:
-        index: Where the row is.
-        row: The host.
+        index: Where the hosts are.
         ask: What is asked.
-        reasoning: What the model is expected to think, in tokens.
     """
-    output = ask.output_tokens(reasoning)
-    host = index.irregular.get(row)
-    if host is None:
-        if not index.is_priced[row]:
+
+    __slots__ = ("_ask", "_index", "_special", "_sums")
+
+    def __init__(self, index: Index, ask: Ask) -> None:
+        self._index = index
+        self._ask = ask
+        self._special = index.special(ask.prompt_tokens, ask.service_tier)
+        self._sums = weighted_sum(
+            [
+                (ask.prompt_tokens, index.input),
+                (ask.choices * ask.answer_tokens, index.output),
+                (ask.choices, index.thought[ask.mode]),
+            ]
+        )
+
+    def rough(self, row: int) -> int:
+        """The cost in pico-dollars, without limits, context tiers and the like; 0 where no price is known."""
+        return self._sums[row]
+
+    def micros(self, rows: Iterable[int]) -> dict[int, float | None]:
+        """The cost at each of these hosts, None where its price is unknown."""
+        is_priced, sums = self._index.is_priced, self._sums
+        if self._ask.max_tokens is None:
+            found = {row: sums[row] / PICO_PER_MICRO if is_priced[row] else None for row in rows}
+        else:
+            found = {row: self._limited_micros(row) if is_priced[row] else None for row in rows}
+        for row, host in self._special.items():
+            if row in found:
+                found[row] = self._special_micros(host, row)
+        return found
+
+    def _limited_micros(self, row: int) -> float:
+        rates = self._index.input.values[row], self._index.output.values[row]
+        return (rates[0] * self._ask.prompt_tokens + rates[1] * self._output_tokens(row)) / PICO_PER_MICRO
+
+    def _special_micros(self, host: Host, row: int) -> float | None:
+        ask = self._ask
+        prices = host.prices_at(ask.at_s)
+        if prices is None:
             return None
-        return (index.input.values[row] * ask.prompt_tokens + index.output.values[row] * output) / PICO_PER_MICRO
-    prices = host.prices_at(ask.at_s)
-    if prices is None:
-        return None
-    tier = ask.service_tier or ""
-    rates = prices.service_prices.get(tier, prices).rates(ask.prompt_tokens)
-    pico = rates.input * ask.prompt_tokens + rates.output * output
-    return float(pico * prices.service_tiers.get(tier, Fraction(1))) / PICO_PER_MICRO
+        tier = ask.service_tier or ""
+        rates = prices.service_prices.get(tier, prices).rates(ask.prompt_tokens)
+        pico = rates.input * ask.prompt_tokens + rates.output * self._output_tokens(row)
+        return pico * float(prices.service_tiers.get(tier, 1)) / PICO_PER_MICRO
+
+    def _output_tokens(self, row: int) -> int:
+        """The expected output of all choices, by a model that thinks as much as this one does."""
+        ask = self._ask
+        one = ask.answer_tokens + self._index.traits[row].tokens(ask.mode)
+        return ask.choices * (one if ask.max_tokens is None else min(one, ask.max_tokens))

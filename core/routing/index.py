@@ -65,8 +65,8 @@ class Index:
 
     Columns: `input` and `output` rates in pico-dollars, `thought` (the price of usual reasoning, by mode), the dearest
     rates that any request, an unusual request and an answer can meet, and `scores` by task, where a model that was not
-    evaluated stands at the lowest score of the task. `irregular` are the rows whose rates depend on more than the class
-    of token.
+    evaluated stands at the lowest score of the task. What the columns do not tell of rates: `changing` rows have others
+    at other times, `tiered` for long prompts (from `first_tier` tokens on), `serviced` for service tiers.
     """
 
     catalog: Catalog
@@ -91,7 +91,10 @@ class Index:
     contexts: AtLeast
     outputs: AtLeast
     priced: int
-    irregular: Mapping[int, Host]
+    changing: Mapping[int, Host]
+    tiered: Mapping[int, Host]
+    first_tier: int
+    serviced: Mapping[int, Host]
     input: Lanes
     output: Lanes
     thought: Mapping[ThinkingMode, Lanes]
@@ -105,6 +108,13 @@ class Index:
     def size(self) -> int:
         """How many rows there are."""
         return len(self.ids)
+
+    def special(self, prompt_tokens: int, service_tier: str | None) -> Mapping[int, Host]:
+        """The rows whose rates the columns do not tell, for such a request."""
+        found = self.changing
+        if prompt_tokens >= self.first_tier:
+            found = {**found, **self.tiered}
+        return {**found, **self.serviced} if service_tier else found
 
     def target(self, row: int) -> Target:
         """The target of a row; its model is made if it was not wanted before."""

@@ -1,5 +1,6 @@
 """Lays a catalog out as an `Index`: once, model by model, none of which is kept."""
 
+import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
@@ -78,6 +79,7 @@ def _index(catalog: Catalog, rows: _Rows, spans: Mapping[str, tuple[int, int]]) 
     rates = [_NO_RATES if host.prices is None else host.prices.base for host in rows.offers]
     thinking = [thinking_trait(abilities) for abilities in rows.abilities]
     output = Lanes(min(each.output, MOST_RATE) for each in rates)
+    tiers = {row: first for row, host in enumerate(rows.offers) if (first := _first_tier(host)) is not None}
     by_trait = _grouped(rows.traits)
     return Index(
         catalog=catalog,
@@ -102,7 +104,10 @@ def _index(catalog: Catalog, rows: _Rows, spans: Mapping[str, tuple[int, int]]) 
         outputs=AtLeast(_grouped(rows.limits)),
         priced=_where(rows.offers, _is_priced),
         is_priced=bytes(map(_is_priced, rows.offers)),
-        irregular={row: host for row, host in enumerate(rows.offers) if _is_irregular(host)},
+        changing={row: host for row, host in enumerate(rows.offers) if host.price_changes},
+        tiered={row: rows.offers[row] for row in tiers},
+        first_tier=min(tiers.values(), default=sys.maxsize),
+        serviced={row: host for row, host in enumerate(rows.offers) if _is_serviced(host)},
         input=Lanes(min(each.input, MOST_RATE) for each in rates),
         output=output,
         thought={
@@ -121,11 +126,12 @@ def _is_priced(host: Host) -> bool:
     return host.prices is not None or bool(host.price_changes)
 
 
-def _is_irregular(host: Host) -> bool:
-    prices = host.prices
-    if host.price_changes or prices is None:
-        return bool(host.price_changes)
-    return bool(prices.tiers or prices.service_tiers or prices.service_prices)
+def _first_tier(host: Host) -> int | None:
+    return None if host.prices is None else min((tier.threshold for tier in host.prices.tiers), default=None)
+
+
+def _is_serviced(host: Host) -> bool:
+    return host.prices is not None and bool(host.prices.service_tiers or host.prices.service_prices)
 
 
 def _filled(known: Mapping[int, int], size: int) -> Lanes:

@@ -11,7 +11,7 @@ from core.routing.index import SCORE_SCALE, Index
 from core.routing.lanes import weighted_sum
 from core.routing.reading import LIKE, Reading
 
-STEEPNESS: Final = 2.0
+STEEPNESS: Final = 4.0
 """How far complexity moves a quality, in logits from the easiest request to the hardest."""
 
 LEAST_CHANCE: Final = 0.02

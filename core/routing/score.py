@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from math import inf
-from typing import Final
+from typing import Any, Final
 
 from core.decision import Objective
 from core.routing.bits import chosen, union
 from core.routing.board import HealthView
-from core.routing.estimate import Ask, expected_micros
+from core.routing.estimate import Ask, Costs
 from core.routing.index import Index
 from core.routing.order import Entrant, Part, Scored, ordered, stacked
 from core.routing.quality import Qualities
@@ -32,6 +32,7 @@ class Race:
 
     index: Index
     ask: Ask
+    costs: Costs
     found: Qualities
     objective: Objective
     view: HealthView
@@ -65,7 +66,7 @@ def rank(race: Race, rows: int) -> Ranking:
         if not tier:
             continue
         floor = found.at_least(found.best(tier) - BAND)
-        taken = shortlisted(index, tier, race.ask, found, floor, race.objective, race.view)
+        taken = shortlisted(index, tier, race.costs, found, floor, race.objective, race.view)
         bar = found.value(floor)
         entrants = [*_entrants(race, taken, is_measured=bool(tier & measured), is_cramped=bool(tier & cramped))]
         if not parts:
@@ -75,28 +76,32 @@ def rank(race: Race, rows: int) -> Ranking:
 
 
 def _entrants(race: Race, rows: int, *, is_measured: bool, is_cramped: bool) -> Iterator[Entrant]:
-    index, view = race.index, race.view
-    for model, hosts in groupby(chosen(rows, range(index.size)), key=index.ids.__getitem__):
-        costs = {row: expected_micros(index, row, race.ask, index.traits[row].tokens(race.ask.mode)) for row in hosts}
-        order = tuple(costs) if len(costs) == 1 else tuple(sorted(costs, key=_host_order(race, costs)))
+    index, known = race.index, race.view.known
+    costs = race.costs.micros(chosen(rows, range(index.size)))
+    host_order = _host_order(race, costs)
+    for model, hosts in groupby(costs, key=index.ids.__getitem__):
+        order = tuple(hosts)
+        if len(order) > 1:
+            order = tuple(sorted(order, key=host_order))
         first = order[0]
-        measured_ms = view.ttft_ms(index.hosts[first])
+        measured_ms = race.view.ttft_ms(index.hosts[first]) if known else None
         ttft_ms = index.first_token_ms[first] if measured_ms is None else measured_ms
         yield Entrant(model, order, race.found.of(first), is_measured, is_cramped, costs[first], ttft_ms)
 
 
-def _host_order(race: Race, costs: Mapping[int, float | None]) -> Callable[[int], tuple[bool, int, int, float, int]]:
+def _host_order(race: Race, costs: Mapping[int, float | None]) -> Callable[[int], Any]:
     """The host that is wanted first, then by health, the request's order, price and the catalog's order."""
-    index = race.index
+    hosts, view, wishes = race.index.hosts, race.view, race.order
+    prices = {row: inf if micros is None else micros for row, micros in costs.items()}
 
-    def key(row: int) -> tuple[bool, int, int, float, int]:
-        host = index.hosts[row]
+    def by_all(row: int) -> tuple[bool, int, int, float]:
+        host = hosts[row]
         vendor = host.partition("/")[0]
-        wish = race.order.index(vendor) if vendor in race.order else len(race.order)
-        micros = costs[row]
-        return host != race.host, race.view.rank(host, vendor), wish, inf if micros is None else micros, row
+        wish = wishes.index(vendor) if vendor in wishes else len(wishes)
+        return host != race.host, view.rank(host, vendor), wish, prices[row]
 
-    return key
+    # The sort is stable, so that the catalog's order is the last to count.
+    return by_all if view.known or wishes or race.host else prices.__getitem__
 
 
 def _cramped(index: Index, ask: Ask) -> int:

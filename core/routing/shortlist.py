@@ -3,16 +3,14 @@
 A rough cost leaves out context tiers and limits; whoever is left out is far behind.
 """
 
-from array import array
 from heapq import nlargest, nsmallest
 from typing import Final
 
 from core.decision import Objective
 from core.routing.bits import chosen
 from core.routing.board import HealthView
-from core.routing.estimate import Ask
+from core.routing.estimate import Costs
 from core.routing.index import Index
-from core.routing.lanes import weighted_sum
 from core.routing.quality import Qualities
 
 MOST: Final = 64
@@ -23,14 +21,14 @@ FEW: Final = 600
 
 
 def shortlisted(
-    index: Index, rows: int, ask: Ask, found: Qualities, floor: int, objective: Objective, view: HealthView
+    index: Index, rows: int, costs: Costs, found: Qualities, floor: int, objective: Objective, view: HealthView
 ) -> int:
     """The rows of the models to rank; all of them while they are few.
 
     Args:
         index: Where the rows are.
         rows: Those to take from.
-        ask: What is asked, in numbers.
+        costs: What answers are expected to cost.
         found: The expected qualities.
         floor: The sum from which on quality is good enough.
         objective: What counts.
@@ -38,12 +36,12 @@ def shortlisted(
     """
     if rows.bit_count() <= FEW:
         return rows
-    taken = _best(index, rows, ask, found, floor, objective, view)
+    taken = _best(index, rows, costs, found, floor, objective, view)
     return index.rows_of({index.ids[row] for row in taken}) & rows
 
 
 def _best(
-    index: Index, rows: int, ask: Ask, found: Qualities, floor: int, objective: Objective, view: HealthView
+    index: Index, rows: int, costs: Costs, found: Qualities, floor: int, objective: Objective, view: HealthView
 ) -> list[int]:
     sums = found.sums
     if objective is Objective.QUALITY:
@@ -58,7 +56,7 @@ def _best(
     cheap = chosen(rows & index.priced, range(index.size))
     if objective is not Objective.COST:
         cheap = (row for row in cheap if sums[row] >= floor)
-    taken += nsmallest(MOST - len(taken), cheap, key=_costs(index, ask).__getitem__)
+    taken += nsmallest(MOST - len(taken), cheap, key=costs.rough)
     if len(taken) < MOST:
         taken += nlargest(MOST, chosen(rows, range(index.size)), key=sums.__getitem__)
     return taken
@@ -75,13 +73,3 @@ def _timed(index: Index, rows: int, view: HealthView) -> dict[int, float]:
         elif told is not None:
             timed[row] = told
     return timed
-
-
-def _costs(index: Index, ask: Ask) -> "array[int]":
-    return weighted_sum(
-        [
-            (ask.prompt_tokens, index.input),
-            (ask.choices * ask.answer_tokens, index.output),
-            (ask.choices, index.thought[ask.mode]),
-        ]
-    )

@@ -47,11 +47,15 @@ class Worst:
     at_s: float
     limit: Fraction | None
 
+    @property
+    def longest_prompt(self) -> int:
+        """The longest prompt of a call, in tokens: that of a re-ask has the first answer in it."""
+        return self.prompt_tokens + (self.calls - 1) * (self.output_tokens + _REASK_TOKENS)
+
     def allows(self, prices: Prices, output_limit: int) -> bool:
         """Whether the worst case stays within the cap, where an answer has at most `output_limit` tokens."""
         chosen = prices.service_prices.get(self.service_tier, prices)
-        longest = self.calls * self.prompt_tokens + self.output_tokens
-        lists = [chosen.base, *(tier.rates for tier in chosen.tiers if tier.threshold <= longest)]
+        lists = [chosen.base, *(tier.rates for tier in chosen.tiers if tier.threshold <= self.longest_prompt)]
         dearest = max(
             self.pico(read_rate(rates, unusual=self.is_unusual), written_rate(rates), output_limit) for rates in lists
         )
@@ -107,9 +111,10 @@ def within_cap(index: Index, worst: Worst) -> Iterator[int]:
     # A whole number compares faster, and no sum lies between it and the limit.
     limit = None if worst.limit is None else worst.limit.numerator // worst.limit.denominator
     inputs = index.worst_unusual_input if worst.is_unusual else index.worst_input
+    special = index.special(worst.longest_prompt, worst.service_tier)
     columns = zip(inputs.values, index.worst_output.values, index.output_limits, strict=True)
     for row, (input_rate, output_rate, output_limit) in enumerate(columns):
-        host = index.irregular.get(row)
+        host = special.get(row)
         if host is not None:
             prices = host.prices_at(worst.at_s)
             if prices is not None and worst.allows(prices, output_limit):

@@ -43,7 +43,18 @@ class ConverseDecoder:
     before a failure is still returned; the next call raises the failure.
     """
 
-    __slots__ = ("_blocks", "_body", "_failure", "_form", "_frames", "_is_stopped", "_json", "_sent", "done")
+    __slots__ = (
+        "_blocks",
+        "_body",
+        "_failure",
+        "_form",
+        "_frames",
+        "_is_stopped",
+        "_json",
+        "_sent",
+        "_verdict",
+        "done",
+    )
 
     def __init__(self, sent: Outgoing) -> None:
         self.done = False
@@ -55,6 +66,7 @@ class ConverseDecoder:
         self._body = bytearray()
         self._is_stopped = False
         self._failure: UpstreamFailure | None = None
+        self._verdict: BadReply | None = None
 
     def feed(self, data: bytes) -> tuple[Event, ...]:
         """Events that these bytes complete.
@@ -94,14 +106,14 @@ class ConverseDecoder:
                 self._frames.close()
             except FramingError as fault:
                 raise _broken(fault) from fault
-        if self._failure is not None:
-            raise self._failure
+        if self._verdict is not None:
+            raise self._verdict
         if not self._is_stopped:
             raise interrupted()
         return tuple(events)
 
     def _read(self, data: bytes, events: list[Event]) -> None:
-        if self._failure is not None and not self._is_stopped:
+        if self._failure is not None:
             raise self._failure
         try:
             frames = self._frames.feed(data)
@@ -150,7 +162,7 @@ class ConverseDecoder:
         self._blocks.end(events)
         if word in FAILED:
             # Raised once its usage was read: it is billed.
-            self._failure = bad_reply(word)
+            self._verdict = bad_reply(word)
         else:
             events.append(Finished(0, finish_reason(word), word))
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from functions.gateway.openapi.shapes import (
+    LARGEST_COUNT,
     Schema,
     anything,
     array,
@@ -188,7 +189,7 @@ def _calls(space: Space) -> dict[str, Schema]:
         "arguments": text("JSON, as the model wrote it."),
         "parsed_arguments": anything("What an SDK made of the arguments. Not forwarded."),
     }
-    shared = {"id": text(least=1), "index": whole("Left by SDKs that put streams together.", low=0)}
+    shared = {"id": text(least=1), "index": whole("Left by SDKs that put streams together.", low=0, high=LARGEST_COUNT)}
     return {
         "FunctionToolCall": space.record(
             {**shared, "type": words("function"), "function": space.record(function, ("name",)), "custom": _NOTHING},

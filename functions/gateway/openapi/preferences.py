@@ -2,6 +2,7 @@
 
 from core.decision import Objective
 from functions.gateway.openapi.shapes import (
+    LARGEST_COUNT,
     Schema,
     array,
     flag,
@@ -29,7 +30,9 @@ def preference_schemas() -> dict[str, Schema]:
                 "models": _names("Only these models. Empty: any."),
                 "exclude": _names("Not these models."),
                 "providers": ref("HostPreferences", "Which hosts may serve."),
-                "max_cost_micros": whole("Cap on the worst-case charge of this request, in micro-dollars.", low=0),
+                "max_cost_micros": whole(
+                    "Cap on the worst-case charge of this request, in micro-dollars.", low=0, high=LARGEST_COUNT
+                ),
                 "min_quality": number("Floor on the expected quality for the task.", low=0, high=1),
                 "first_token_ms": whole(
                     "Shortens the time in which an attempt must bring its first token.", low=1, high=_LONGEST_MS

@@ -1,9 +1,12 @@
 """Short ways to write JSON Schemas (draft 2020-12). They know no field of the API."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Schema: TypeAlias = dict[str, Any]
+
+LARGEST_COUNT: Final = 2**64 - 1
+"""What the reader of bodies takes for a whole number at most; more it rounds."""
 
 
 def ref(name: str, about: str = "") -> Schema:

@@ -1,6 +1,7 @@
 """The schema of a request accepts what the gateway accepts, field by field: neither less nor more."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from itertools import product
@@ -82,7 +83,7 @@ def with_message(message: Json, surface: Surface) -> tuple[Json, Place]:
 
 def refusal(body: Json, surface: Surface) -> str | None:
     try:
-        parse_chat(orjson.dumps(body), surface)
+        parse_chat(json.dumps(body).encode(), surface)
     except GatewayError as error:
         return error.message
     return None
@@ -112,43 +113,33 @@ def replaced(body: Json, place: Place, value: Json) -> Json:
     return copy
 
 
-def vocabulary() -> set[str]:
-    """Every name that the gateway's own tables could know, and every one that the document knows."""
+def written() -> set[str]:
+    """Every word in the gateway's own tables: the names that it could know, and the values that it could take."""
     folder = Path(core.surfaces.openai_chat.__file__).parent
     trees = [ast.parse(path.read_text("utf-8")) for path in folder.glob("*.py")]
-    written = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
-    ours = {each for each in written if isinstance(each, str) and each.isidentifier()}
-    return ours | set(named(document()["components"]["schemas"]))
+    texts = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    return {each for each in texts if isinstance(each, str) and re.fullmatch(r"\w+", each)}
 
 
-def named(value: Any) -> Iterator[str]:
+def described(value: Any) -> Iterator[str]:
+    """Every name and every value that the document offers."""
     if isinstance(value, dict):
         yield from value.get("properties", {})
+        yield from (each for each in value.get("enum", ()) if isinstance(each, str))
         for each in value.values():
-            yield from named(each)
+            yield from described(each)
     elif isinstance(value, list):
         for each in value:
-            yield from named(each)
+            yield from described(each)
 
 
-def words() -> set[str]:
-    """Every word that the document offers anywhere."""
-
-    def found(value: Any) -> Iterator[str]:
-        if isinstance(value, dict):
-            yield from (each for each in value.get("enum", ()) if isinstance(each, str))
-            for each in value.values():
-                yield from found(each)
-        elif isinstance(value, list):
-            for each in value:
-                yield from found(each)
-
-    return set(found(document()["components"]["schemas"]))
-
-
-NAMES = sorted(vocabulary())
+WORDS = sorted(
+    written().union(
+        described([shape for name, shape in document()["components"]["schemas"].items() if name.startswith("plain.")])
+    )
+)
 NUMBERS = (0, 1, -1, 2, 3, -2, -3, 0.5, -0.5, 20, 21, 100, 101, -100, -101, 128, 129, 86_400_000, 86_400_001)
-EDGES = (2**63 - 1, 2**63, -(2**63))
+EDGES = (2**63 - 1, 2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1)
 LENGTHS = tuple("a" * length for length in (64, 65, 128, 129, 256, 257, 512, 513))
 TEXTS = ("", "a", "ä", "a b", "http://x", "HTTPS://x", "DaTa:,", "data:", "ftp://x", "xhttp://x", "auto")
 LISTS: tuple[Json, ...] = ([], [None], [1], ["a"], ["a"] * 4, ["a"] * 5, [""], [{}], [[]], ["audio"])
@@ -174,23 +165,25 @@ PROBES: tuple[Json, ...] = (
     *TEXTS,
     *LISTS,
     *OBJECTS,
-    *sorted(words()),
 )
 
 
-def probes(value: Json) -> Iterator[Json]:
+def probes(body: Json, place: Place, value: Json, surface: Surface) -> Iterator[Json]:
     """Other values for a place, and what is there with something added, taken away or said twice."""
     yield from PROBES
     if isinstance(value, dict):
         yield {**value, "surprise": 1}
-        for name in NAMES:
+        for name in WORDS:
             if name not in value:
-                yield {**value, name: None}
                 yield {**value, name: 1}
+                if surface.strict_fields:  # elsewhere a null says nothing, whatever its name
+                    yield {**value, name: None}
         for name in value:
             yield {other: member for other, member in value.items() if other != name}
     elif isinstance(value, list) and value:
         yield [*value, None]
+    elif isinstance(value, str) and refusal(replaced(body, place, "zzz"), surface) is not None:
+        yield from WORDS
 
 
 def pattern(body: Json, place: Place) -> str:
@@ -246,7 +239,7 @@ def test_the_schema_knows_what_an_assistant_message_needs(surface: Surface) -> N
 
 
 def disagreements(body: Json, place: Place, value: Json, surface: Surface) -> Iterator[str]:
-    for probe in probes(value):
+    for probe in probes(body, place, value, surface):
         if found := disagreement(replaced(body, place, probe), surface):
             yield f"{'.'.join(map(str, place))} = {probe!r}: {found}"
 

@@ -50,7 +50,7 @@ print({ helper: after.choices[0].message.content });
 const ran = client.chat.completions.runTools({
   model,
   messages: [{ role: "user", content: "What is the weather like in Rome?" }],
-  max_tokens: 200,
+  stop: ["falls"],
   tools: [
     {
       type: "function",

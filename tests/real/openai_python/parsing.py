@@ -53,13 +53,13 @@ async def main() -> None:
     async with AsyncOpenAI() as other:
         question: list = [{"role": "user", "content": "What is the weather like in Rome?"}]
         tools = [openai.pydantic_function_tool(GetWeather)]
-        called = await other.chat.completions.parse(model=MODEL, messages=question, tools=tools, max_tokens=300)
+        called = await other.chat.completions.parse(model=MODEL, messages=question, tools=tools, max_tokens=1_000)
         said = called.choices[0].message
         call = said.tool_calls[0]
         assert isinstance(call.function.parsed_arguments, GetWeather)
         question += [said.model_dump(), {"role": "tool", "tool_call_id": call.id, "content": "18 degrees"}]
         question += [{"role": "tool", "tool_call_id": each.id, "content": "18 degrees"} for each in said.tool_calls[1:]]
-        ended = await other.chat.completions.parse(model=MODEL, messages=question, tools=tools, max_tokens=12)
+        ended = await other.chat.completions.parse(model=MODEL, messages=question, tools=tools, stop=["falls"])
         print(
             json.dumps(
                 {"arguments": type(call.function.parsed_arguments).__name__, "ended": ended.choices[0].message.content}

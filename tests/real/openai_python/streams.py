@@ -35,7 +35,7 @@ async def main() -> None:
         print(json.dumps({"async": spoken, "total_tokens": total}))
 
         async with other.chat.completions.stream(
-            model=MODEL, messages=[{"role": "user", "content": "Say this is a test"}], max_tokens=12
+            model=MODEL, messages=[{"role": "user", "content": "Say this is a test"}], stop=["falls"]
         ) as events:
             kinds = [event.type async for event in events]
         print(json.dumps({"async_events": sorted(set(kinds))}))
@@ -45,15 +45,15 @@ asyncio.run(main())
 
 messages = [{"role": "user", "content": "Say this is a test"}]
 with client.chat.completions.stream(
-    model=MODEL, messages=messages, stream_options={"include_usage": True}, max_tokens=12
+    model=MODEL, messages=messages, stream_options={"include_usage": True}, stop=["falls"]
 ) as stream:
     spoken = "".join(event.delta for event in stream if event.type == "content.delta")
     final = stream.get_final_completion()
 message = final.choices[0].message
 assert final.usage is not None
-print(json.dumps({"helper": spoken, "final": message.content, "total_tokens": final.usage.total_tokens}))
+print(json.dumps({"helper": spoken == message.content, "final": message.content, "total_tokens": final.usage.total_tokens}))
 
 # And on with the conversation.
 messages += [message.model_dump(), {"role": "user", "content": "Say it again"}]
-with client.chat.completions.stream(model=MODEL, messages=messages, max_tokens=12) as stream:
+with client.chat.completions.stream(model=MODEL, messages=messages, stop=["falls"]) as stream:
     print(json.dumps({"again": stream.get_final_completion().choices[0].message.content}))

@@ -44,7 +44,7 @@ def results(message: ChatCompletionMessage) -> list:
 
 
 def ask(messages: list) -> ChatCompletionMessage:
-    answer = client.chat.completions.create(model=MODEL, messages=messages, tools=tools, max_tokens=300)
+    answer = client.chat.completions.create(model=MODEL, messages=messages, tools=tools, max_tokens=1_000)
     assert answer.choices[0].finish_reason in ("tool_calls", "stop", "length")
     return answer.choices[0].message
 
@@ -64,7 +64,7 @@ print(json.dumps({"dump": ask(messages).content}))
 # Put together from a stream by hand, as the guide to streaming has it.
 messages = [{"role": "user", "content": "What is the weather like in Oslo and Rome?"}]
 calls: dict = {}
-for chunk in client.chat.completions.create(model=MODEL, messages=messages, tools=tools, stream=True, max_tokens=300):
+for chunk in client.chat.completions.create(model=MODEL, messages=messages, tools=tools, stream=True, max_tokens=1_000):
     for piece in chunk.choices[0].delta.tool_calls or []:
         if piece.index not in calls:
             calls[piece.index] = piece
@@ -81,7 +81,7 @@ print(json.dumps({"by_hand": ask(messages).content}))
 # The helper's final message goes back.
 messages = [{"role": "user", "content": "What is the weather like in Rome?"}]
 with client.chat.completions.stream(
-    model=MODEL, messages=messages, tools=tools, stream_options={"include_usage": True}, max_tokens=300
+    model=MODEL, messages=messages, tools=tools, stream_options={"include_usage": True}, max_tokens=1_000
 ) as stream:
     done = [event.name for event in stream if event.type == "tool_calls.function.arguments.done"]
     called = stream.get_final_completion().choices[0].message

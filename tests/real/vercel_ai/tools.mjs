@@ -25,7 +25,7 @@ const whole = await generateText({
   tools,
   stopWhen: stepCountIs(5),
   prompt: "What is the weather in Paris and Rome? think",
-  maxOutputTokens: 300,
+  maxOutputTokens: 1000,
 });
 print({ text: whole.text, steps: whole.steps.length, results: whole.steps[0].toolResults.length });
 
@@ -34,7 +34,7 @@ const result = streamText({
   tools,
   stopWhen: stepCountIs(5),
   prompt: "What is the weather in Oslo and Rome?",
-  maxOutputTokens: 300,
+  maxOutputTokens: 1000,
 });
 let text = "";
 for await (const piece of result.textStream) text += piece;
@@ -46,6 +46,6 @@ const forced = await generateText({
   tools,
   toolChoice: { type: "tool", toolName: "weather" },
   prompt: "What is the weather in Rome?",
-  maxOutputTokens: 300,
+  maxOutputTokens: 1000,
 });
 print({ forced: forced.toolCalls[0].toolName });

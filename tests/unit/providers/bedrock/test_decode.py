@@ -111,12 +111,15 @@ def test_a_failure_behind_the_stop_counts() -> None:
     reader = decoder()
     assert reader.feed(events(TEXT, STOP, THROTTLED)) == (TextDelta(0, "Hi."), END)
     with pytest.raises(UpstreamRateLimited):
+        reader.feed(b"")
+    with pytest.raises(UpstreamRateLimited):
         reader.close()
 
 
 def test_an_answer_that_failed_is_metered() -> None:
     reader = decoder()
     assert reader.feed(events(TEXT, ("messageStop", {"stopReason": "malformed_tool_use"}))) == (TextDelta(0, "Hi."),)
+    assert reader.feed(b"") == ()
     assert reader.feed(events(METADATA)) == (USAGE,)
     assert reader.done
     with pytest.raises(BadReply) as caught:

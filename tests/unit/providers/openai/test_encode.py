@@ -208,7 +208,7 @@ def test_functions_go_as_they_were_written() -> None:
 
 
 def test_nulls_in_tools_say_nothing_save_in_schemas() -> None:
-    tool = {"type": "function", "function": {**WEATHER["function"], "strict": None}}  # type: ignore[dict-item]  # JSON
+    tool = {"type": "function", "function": {**WEATHER["function"], "strict": None}}  # type: ignore[dict-item]  # JSON is untyped
     assert body(ask(tools=[tool]))["tools"] == [WEATHER]
 
 

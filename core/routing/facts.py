@@ -1,0 +1,138 @@
+"""What a request shows without a model being asked: sizes, abilities it needs, what its text looks like."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from core.chat import (
+    AudioPart,
+    ChatRequest,
+    CustomTool,
+    FilePart,
+    FunctionTool,
+    ImagePart,
+    Message,
+    RefusalPart,
+    Role,
+    TextPart,
+)
+from core.routing.features import CODE, SUM
+from core.routing.script import Script, script_of
+from core.routing.window import asked
+from core.tokens import estimated_text_tokens, estimated_tokens
+
+MESSAGE_TOKENS: Final = 4
+"""What a message costs beside its content: role and marks around it."""
+
+IMAGE_TOKENS: Final = 800
+"""About a photograph in full detail; vendors count between 250 and 1,600."""
+
+AUDIO_BYTES_PER_TOKEN: Final = 800
+DOCUMENT_BYTES_PER_TOKEN: Final = 30
+LEAST_DOCUMENT_TOKENS: Final = 500
+
+NO_THINKING: Final = ("none", "minimal")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a request before anything is chosen.
+
+    `prompt_tokens` is an estimate of everything that is sent. `tools` counts what is offered, none where `tool_choice`
+    forbids them; `tool_forced` tells that one must be called. `thinking` is None where the request does not say.
+    `turns` counts what the user said. `code`, `maths` and `script` speak of `text`: what is asked, at most a few
+    thousand characters of it.
+    """
+
+    prompt_tokens: int
+    tools: int = 0
+    tool_forced: bool = False
+    tool_loop: bool = False
+    images: int = 0
+    documents: int = 0
+    audio_input: bool = False
+    audio_output: bool = False
+    json_mode: bool = False
+    schema: bool = False
+    thinking: bool | None = None
+    max_tokens: int | None = None
+    turns: int = 1
+    code: bool = False
+    maths: bool = False
+    script: Script = Script.LATIN
+    text: str = ""
+
+
+def facts_of(request: ChatRequest) -> Facts:
+    """The facts of a request; takes time that grows with the number of messages, hardly with their length."""
+    parts = [part for message in request.messages for part in message.parts if not isinstance(part, TextPart)]
+    choice = request.tool_choice
+    tools = () if choice is not None and choice.mode == "none" else request.tools
+    shape = request.response_format.type if request.response_format else "text"
+    text = asked(request)
+    lower = text.lower()
+    return Facts(
+        prompt_tokens=_prompt_tokens(request),
+        tools=len(tools),
+        tool_forced=bool(tools) and choice is not None and choice.mode == "required",
+        tool_loop=request.mid_tool_loop,
+        images=sum(isinstance(part, ImagePart) for part in parts),
+        documents=sum(isinstance(part, FilePart) for part in parts),
+        audio_input=any(isinstance(part, AudioPart) for part in parts),
+        audio_output="audio" in request.modalities,
+        json_mode=shape == "json_object",
+        schema=shape == "json_schema",
+        thinking=_thinking(request),
+        max_tokens=request.max_tokens,
+        turns=sum(message.role is Role.USER for message in request.messages),
+        code="```" in text or len(CODE.findall(lower)) > 1,
+        maths=len(SUM.findall(lower)) > 1,
+        script=script_of(text),
+        text=text,
+    )
+
+
+def _thinking(request: ChatRequest) -> bool | None:
+    if request.extended_thinking is not None:
+        return request.extended_thinking
+    return None if request.reasoning_effort is None else request.reasoning_effort not in NO_THINKING
+
+
+def _prompt_tokens(request: ChatRequest) -> int:
+    schema = request.response_format.schema if request.response_format else None
+    return (
+        sum(map(_message_tokens, request.messages))
+        + _tool_tokens(request.tools)
+        + (estimated_tokens(len(orjson.dumps(schema, default=dict))) if schema else 0)
+    )
+
+
+def _message_tokens(message: Message) -> int:
+    tokens = MESSAGE_TOKENS
+    for part in message.parts:
+        match part:
+            case TextPart(text=text) | RefusalPart(refusal=text):
+                tokens += estimated_text_tokens(text)
+            case ImagePart():
+                tokens += IMAGE_TOKENS
+            case AudioPart(data=data):
+                tokens += len(data) // AUDIO_BYTES_PER_TOKEN
+            case FilePart(data=held):
+                tokens += max(LEAST_DOCUMENT_TOKENS, len(held or "") // DOCUMENT_BYTES_PER_TOKEN)
+    for call in message.tool_calls:
+        tokens += MESSAGE_TOKENS + estimated_text_tokens(call.name) + estimated_text_tokens(call.arguments)
+    for said in (message.reasoning_content, message.refusal, message.audio_transcript):
+        if said:
+            tokens += estimated_text_tokens(said)
+    return tokens
+
+
+def _tool_tokens(tools: Iterable[FunctionTool | CustomTool]) -> int:
+    tokens = 0
+    for tool in tools:
+        form = tool.parameters if isinstance(tool, FunctionTool) else tool.format
+        tokens += MESSAGE_TOKENS + estimated_text_tokens(f"{tool.name} {tool.description or ''}")
+        tokens += estimated_tokens(len(orjson.dumps(form, default=dict))) if form else 0
+    return tokens
