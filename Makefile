@@ -25,7 +25,7 @@ unexport VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help dev test check lint test-3.13 soak format lock uv sam stage build clean
+.PHONY: help dev test check lint test-3.13 soak real real-pins format lock uv sam stage build clean
 
 help: ## Show this list
 	@echo "Headrace. Targets:"
@@ -59,6 +59,14 @@ test-3.13: $(UV_READY) ## Unit tests on Python 3.13, the version that Lambda run
 soak: $(DEV_READY) $(SAM_READY) ## Every test with thousands of examples, and the slow ones: takes long
 	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -n $(WORKERS) --dist loadgroup --timeout 3600 -m 'not real'
 
+real: $(DEV_READY) ## Programs of real client SDKs against a running gateway; ARGS='-k langchain'
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -rs -m real tests/real $(ARGS)
+
+real-pins: $(UV_READY) ## Write the pins of the Python clients in tests/real/ again, at their newest
+	@for folder in tests/real/*/; do if [ -f "$$folder/requirements.in" ]; then \
+		(cd "$$folder" && $(CURDIR)/$(UV) pip compile --quiet --upgrade --universal --no-annotate --no-header \
+			--python-version 3.11 requirements.in --output-file requirements.txt); fi; done
+
 format: $(DEV_READY) ## Format, and mend what the linter can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -77,7 +85,7 @@ build: $(DEV_READY) $(SAM_READY) ## Stage, then build the stack's package with S
 	$(BIN)/python -m infra.scripts.build $(if $(PYTHON313),--compiler "$(PYTHON313)") $(ARGS)
 
 clean: ## Remove environments, caches and build results; data in .headrace/ stays
-	rm -rf .uv .venv .venv-3.13 .venv-sam .stage .aws-sam .coverage .hypothesis .import_linter_cache \
+	rm -rf .uv .venv .venv-3.13 .venv-real .venv-sam .stage .aws-sam .coverage .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 
 $(UV_READY):

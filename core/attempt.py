@@ -32,7 +32,9 @@ class _End:
 
 
 class Attempt:
-    """Runs one upstream call under its budgets; `usage` is the last that its host reported.
+    """Runs one upstream call under its budgets.
+
+    `usage` is the last that its host reported, `ttft_ms` the time to its first token, None while none came.
 
     Args:
         batches: The call; it is closed when the attempt ends, however it ends.
@@ -46,6 +48,7 @@ class Attempt:
     ) -> None:
         self.started = clock.monotonic()
         self.usage: Usage | None = None
+        self.ttft_ms: int | None = None
         self._batches = batches
         self._budgets = leg.budgets
         self._plan = plan
@@ -105,7 +108,9 @@ class Attempt:
         self._finish(end)
 
     def _note(self, batch: Batch) -> None:
-        self._has_token = self._has_token or any(is_token(event) for event in batch)
+        if not self._has_token and any(is_token(event) for event in batch):
+            self._has_token = True
+            self.ttft_ms = round((self._last_byte - self.started) * 1000)
         self._has_committed = commits(batch, self._plan)
         if any(isinstance(event, ReasoningDelta) for event in batch):
             self._deadline = max(self._deadline, self._thinking_deadline)

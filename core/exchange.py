@@ -10,19 +10,19 @@ from core.chat import ChatRequest, Usage
 from core.decision import Plan
 from core.errors import GatewayError, StoreUnavailable
 from core.events import Event, fold
-from core.execute import AttemptEnded, Committed, EventBatch, Failed, Step, execute
+from core.estimate import estimated_usage
+from core.execute import AttemptBegan, AttemptEnded, Committed, EventBatch, Failed, Step, execute
 from core.memory import tool_turn
 from core.parts import Parts
 from core.prepare import Prepared, prepare
 from core.presentation import Head, Presentation
 from core.record import Record
 from core.repair import Repaired, reask, repaired
+from core.routing.conversations import Served
 from core.seen import Seen
 from core.settlement import LEASE_S, Account, Settlement
-from core.surfaces.json_text import to_json
 from core.surfaces.surface import Surface
 from core.tenant import Key
-from core.tokens import estimated_tokens
 
 
 class Exchange:
@@ -64,6 +64,7 @@ class Exchange:
             GatewayError: The request was refused, or every attempt failed.
         """
         ready = await prepare(self._parts, self._surface, self._key, self._body, self._ends_at)
+        self._parts.router.health.probe(ready.plan.legs[0].target, self._created)
         shown = Presentation(self._surface, self.request_id, int(self._created), ready, self._parts.header_prefix)
         created_ms = round(self._created * 1000)
         record = Record(
@@ -113,6 +114,7 @@ class _UnderWay:
         self._ttft_s: float | None = None
         self._first: tuple[Event, ...] = ()
         self._is_settled = False
+        self._open: AttemptBegan | None = None
         self._steps = self._execute(ready.plan, ready.request)
 
     async def start(self) -> Head:
@@ -140,12 +142,13 @@ class _UnderWay:
                     if frames:
                         yield frames
                 elif isinstance(step, AttemptEnded):
-                    self._account.ended(step, self._estimate())
+                    self._ended(step)
                 elif isinstance(step, Failed):
                     await self._settle("interrupted", step.error)
                     yield renderer.error(step.error)
                     return
             await self._remember(target)
+            self._stay_with(target)
             settlement = await self._settle("served")
             yield renderer.closing(self.shown.usage(target, self._seen, settlement))
         finally:
@@ -171,6 +174,7 @@ class _UnderWay:
             target = self._target()
             await self._account.opened()
             await self._remember(target)
+            self._stay_with(target)
             settlement = await self._settle("served")
         finally:
             await self.leave()
@@ -211,8 +215,10 @@ class _UnderWay:
 
     def _take(self, step: Step, *, keep_text: bool) -> bool:
         """Note a step before or at the commit; True when the head is due."""
-        if isinstance(step, AttemptEnded):
-            self._account.ended(step, self._estimate())
+        if isinstance(step, AttemptBegan):
+            self._open = step
+        elif isinstance(step, AttemptEnded):
+            self._ended(step)
         elif isinstance(step, Committed):
             self._served, self._ttft_s = step.target, step.ttft_s
         elif isinstance(step, EventBatch):
@@ -220,6 +226,11 @@ class _UnderWay:
             self._first = step.events
             return True
         return False
+
+    def _ended(self, step: AttemptEnded) -> None:
+        self._open = None
+        needs_estimate = step.error is None and step.usage is None
+        self._account.ended(step, self._estimate(step.target) if needs_estimate else None)
 
     def _mint(self, choice: int, call: int) -> str:
         return "call_" + sha256(f"{self._record.request_id}/{choice}/{call}".encode()).hexdigest()[:24]
@@ -229,14 +240,9 @@ class _UnderWay:
             raise AssertionError("nothing has committed")
         return self._served
 
-    def _estimate(self) -> Usage:
-        """Usage of an answer whose host reported none; counted from what went by, and marked."""
-        written = len(to_json(dict(self.ready.request.written)))
-        return Usage(
-            input_tokens=estimated_tokens(written),
-            output_tokens=estimated_tokens(self._seen.text_bytes),
-            estimated=True,
-        )
+    def _estimate(self, target: Target) -> Usage:
+        """Usage of an answer whose host reported none: counted from what went by, and marked."""
+        return estimated_usage(self.ready.request, self._seen, target)
 
     async def _remember(self, target: Target) -> None:
         """Keep the tool turns; a store that is away must not cost the caller the answer."""
@@ -250,6 +256,11 @@ class _UnderWay:
                 await self._parts.store.remember(self._record.org, ids, turn, now_ms)
             except StoreUnavailable:
                 return
+
+    def _stay_with(self, target: Target) -> None:
+        """Remember who served, for the conversation's next turn."""
+        if self.ready.conversation is not None:
+            self._parts.router.conversations.keep(self.ready.conversation, Served(target.model.id, target.name))
 
     async def _settle(self, outcome: str, error: GatewayError | None = None) -> Settlement:
         self._is_settled = True
@@ -268,7 +279,10 @@ class _UnderWay:
         )
 
     async def _settle_left(self) -> None:
-        if self._served is not None:
-            elapsed = self._parts.clock.now() - self._record.created_ms / 1000
-            self._account.left(self._served, round(elapsed * 1000), self._seen.usage or self._estimate())
+        if self._open is not None:
+            target, attempt = self._open.target, self._open.attempt
+            usage = attempt.usage
+            if usage is None and self._served is not None:
+                usage = self._estimate(target)
+            self._account.left(target, round((self._parts.clock.monotonic() - attempt.started) * 1000), usage)
         await self._settle("caller_left")

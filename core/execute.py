@@ -36,6 +36,14 @@ SHORT_RETRY_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptBegan:
+    """An attempt is under way; what its host reports meanwhile is read off it, for a caller who leaves."""
+
+    target: Target
+    attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True)
 class Committed:
     """This attempt serves; `ttft_s` is the time from the start of the request until then, in seconds."""
 
@@ -52,12 +60,16 @@ class EventBatch:
 
 @dataclass(frozen=True, slots=True)
 class AttemptEnded:
-    """An attempt is over. `usage` is what its host reported, `error` is None for the one that served in full."""
+    """An attempt is over. `usage` is what its host reported, `error` is None for the one that served in full.
+
+    `ttft_ms` is the time from the attempt's start to its first token, None when none came.
+    """
 
     target: Target
     ms: int
     usage: Usage | None
     error: GatewayError | None
+    ttft_ms: int | None = None
 
     @property
     def outcome(self) -> str:
@@ -74,7 +86,7 @@ class Failed:
     error: GatewayError
 
 
-Step: TypeAlias = Committed | EventBatch | AttemptEnded | Failed
+Step: TypeAlias = AttemptBegan | Committed | EventBatch | AttemptEnded | Failed
 
 
 async def execute(plan: Plan, call: Call, clock: Clock, jitter: Callable[[], float]) -> AsyncGenerator[Step, None]:
@@ -87,7 +99,8 @@ async def execute(plan: Plan, call: Call, clock: Clock, jitter: Callable[[], flo
         jitter: A random number from 0 to 1, spreading retries.
 
     Yields:
-        `AttemptEnded` for each attempt, `Committed` once, then batches; `Failed` last when the answer is not complete.
+        `AttemptBegan` and `AttemptEnded` for each attempt, `Committed` once, then batches; `Failed` last when the answer
+        is not complete.
     """
     walk = _Walk(plan, call, clock, jitter)
     async with aclosing(walk.steps()) as steps:
@@ -148,6 +161,7 @@ class _Walk:
         is_committed = False
         error: GatewayError | None = None
         try:
+            yield AttemptBegan(target, attempt)
             async for batch in attempt.batches():
                 if is_committed:
                     if batch:
@@ -174,7 +188,7 @@ class _Walk:
         if error is None and not is_committed:
             yield Committed(target, self._clock.monotonic() - self._started)
             yield EventBatch(tuple(held))
-        yield AttemptEnded(target, ms, attempt.usage, error)
+        yield AttemptEnded(target, ms, attempt.usage, error, attempt.ttft_ms)
         if error is not None and is_committed:
             yield Failed(error)
 

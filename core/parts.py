@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from core.catalog.loader import Catalog
 from core.decision import BUILT_IN_POLICY, Policy
 from core.ports import Clock, Directory, Journal, Store
+from core.routing.router import Router
 from core.upstream.call import Caller
 from core.waiting import Background
 
@@ -14,12 +15,14 @@ from core.waiting import Background
 class Parts:
     """The collaborators of a request.
 
-    `directory` is the cached view of the store's. `jitter` gives random numbers from 0 to 1, `new_request_id` `req-`
-    and 32 hex digits that rise with time. `header_prefix` stands before the names of our own response headers.
-    `policy` is in force for keys that name no other.
+    `router` is where choosing keeps what it knows of the catalog, and what it learns. `directory` is the cached view of
+    the store's. `jitter` gives random numbers from 0 to 1, `new_request_id` `req-` and 32 hex digits that rise with
+    time. `header_prefix` stands before the names of our own response headers. `policy` is in force for keys that name
+    no other.
     """
 
     catalog: Catalog
+    router: Router
     store: Store
     directory: Directory
     caller: Caller

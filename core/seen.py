@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 
 from core.chat import Usage
-from core.events import Event, ReasoningDelta, RefusalDelta, TextDelta, UsageReported
+from core.events import Event, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta, UsageReported
 
 
 @dataclass(slots=True)
 class Seen:
-    """The events of one answer. `text_bytes` counts its text and reasoning, in UTF-8; `usage` is the last reported."""
+    """The events of one answer. `text_bytes` counts all that was written, in UTF-8; `usage` is the last reported."""
 
     events: list[Event] = field(default_factory=list)
     text_bytes: int = 0
@@ -23,4 +23,6 @@ class Seen:
                 self.text_bytes += len(event.text.encode("utf-8", "replace"))
                 if not keep_text and not isinstance(event, ReasoningDelta):
                     continue
+            elif isinstance(event, ToolCallDelta):
+                self.text_bytes += len(event.arguments.encode("utf-8", "replace"))
             self.events.append(event)

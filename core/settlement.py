@@ -61,6 +61,7 @@ class Account:
     def ended(self, step: AttemptEnded, estimate: Usage | None = None) -> None:
         """Add an attempt. `estimate` stands for the usage that a host which served did not report."""
         error = step.error
+        self._parts.router.health.note(step.target, error, step.ms, step.ttft_ms, self._parts.clock.now())
         reported = step.usage if step.usage is not None or error is not None else estimate
         upstream = error if isinstance(error, UpstreamFailure) else None
         if upstream is not None:

@@ -28,10 +28,11 @@ class Recipe:
 
     least_seen: int = 2
     most_words: int = 9_000
-    hold_shape: float = 2e-4
-    hold_words: float = 1e-3
-    rounds: int = 150
-    step: float = 0.25
+    hold_shape: float = 3e-4
+    hold_words: float = 6e-5
+    batch: int = 256
+    passes: int = 14
+    step: float = 0.06
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ class Matrix:
 
 def train(examples: Sequence[Example], cues: Mapping[str, str], recipe: Recipe, digest: str) -> Weights:
     """A model of these examples, not yet calibrated."""
-    named = [features(example.text, cues) for example in examples]
+    # Sorted, since sets have no order, and sums of floats depend on theirs.
+    named = [tuple(map(sorted, features(example.text, cues))) for example in examples]
     shapes = _frequent((shape for shape, _ in named), 3, 10_000)
     words = _frequent((lexical for _, lexical in named), recipe.least_seen * 2, recipe.most_words)
     index = {name: at for at, name in enumerate([*shapes, *words])}
@@ -83,7 +85,7 @@ def train(examples: Sequence[Example], cues: Mapping[str, str], recipe: Recipe, 
     held = np.full((len(index) + 1, 1), recipe.hold_words)
     held[: len(shapes)] = recipe.hold_shape
     held[-1] = 0.0
-    weights = _descend(examples, Matrix(columns, values, len(index) + 1), held, recipe)
+    weights = _descend(examples, columns, values, held, recipe)
     return _quantised(weights, shapes, words, cues, digest)
 
 
@@ -93,21 +95,30 @@ def _frequent(rows: Iterable[Iterable[str]], least: int, most: int) -> list[str]
     return sorted(name for name, count in kept if count >= least)
 
 
-def _descend(examples: Sequence[Example], matrix: Matrix, held: Array, recipe: Recipe) -> Array:
-    """Adam over all examples at once: cross entropy for the tasks, squares for the complexity."""
-    share = _balanced(examples)
+def _descend(
+    examples: Sequence[Example], columns: list[list[int]], values: list[list[float]], held: Array, recipe: Recipe
+) -> Array:
+    """Adam over batches in a fixed order: cross entropy for the tasks, squares for the complexity."""
     truth = np.zeros((len(examples), len(OUTPUTS)))
     for row, example in enumerate(examples):
         truth[row, TASKS.index(example.prompt.task)] = 1.0
         truth[row, -1] = example.prompt.complexity
-    weights = np.zeros((matrix.columns, len(OUTPUTS)))
+    shares = _balanced(examples)
+    batches = []
+    count = -(-len(examples) // recipe.batch)
+    for first in range(count):
+        rows = range(first, len(examples), count)
+        matrix = Matrix([columns[row] for row in rows], [values[row] for row in rows], len(held))
+        batches.append((matrix, truth[first::count], shares[first::count] * count))
+    weights = np.zeros((len(held), len(OUTPUTS)))
     slope, spread = np.zeros_like(weights), np.zeros_like(weights)
-    for turn in range(1, recipe.rounds + 1):
-        errors = (_outputs(matrix.times(weights)) - truth) * share
-        gradient = matrix.back(errors) + held * weights
+    turns = count * recipe.passes
+    for turn in range(1, turns + 1):
+        matrix, wanted, share = batches[turn % count]
+        gradient = matrix.back((_outputs(matrix.times(weights)) - wanted) * share) + held * weights
         slope = 0.9 * slope + 0.1 * gradient
         spread = 0.99 * spread + 0.01 * gradient * gradient
-        pace = recipe.step * (1 - turn / (recipe.rounds + 1))
+        pace = recipe.step * (1 - turn / (turns + 1))
         weights -= pace * (slope / (1 - 0.9**turn)) / (np.sqrt(spread / (1 - 0.99**turn)) + 1e-4)
     return weights
 

@@ -46,6 +46,10 @@ class Models(Sequence[Model]):
         for index in range(len(self)):
             yield self[index]
 
+    def id_at(self, index: int) -> str:
+        """The id of a model, which is not made for this."""
+        return self._entries[index].id
+
     def scan(self) -> Iterator[Model]:
         """Every model, in order; those that were not wanted before are made for this and not kept."""
         for source, model in zip(self._entries, self._made, strict=True):
@@ -69,6 +73,13 @@ class Catalog:
         """The model of that id or alias, or None."""
         place = self._places.get(name)
         return None if place is None else self.models[place]
+
+    def id_of(self, name: str) -> str:
+        """The id behind an id or alias; a name that stands for no model is left as it is."""
+        place = self._places.get(name)
+        if place is None:
+            return name
+        return self.models.id_at(place) if isinstance(self.models, Models) else self.models[place].id
 
     def scan(self) -> Iterator[Model]:
         """Every model once, in order, for what is laid out in another form: none is kept for this."""

@@ -57,6 +57,7 @@ class Quirk(Enum):
     FORBIDDEN_IS_TOO_LONG = "forbidden_is_too_long"  # 403 says that prompt and limit pass the window
     VERTEX_PATH = "vertex_path"  # model in the path, version in the body (Claude on Vertex AI)
     CLOSES_CONNECTIONS = "closes_connections"  # announces keep-alive, then closes: each call asks for a new connection
+    JSON_WITHOUT_TOOLS = "json_without_tools"  # answers in JSON only where no tools are offered (Gemini before 3)
     SYSTEM_TURNS = "system_turns"  # takes system messages after user turns; others get them as marked text (Claude)
 
 

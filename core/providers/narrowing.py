@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from core.catalog.model import Format, Quirk, StructuredOutput, Target, Thinking, ThinkingSwitch
-from core.chat import ChatRequest, Json
+from core.chat import ChatRequest, Json, Message, RefusalPart, Role
 from core.providers.dispositions import Disposition, Rule
-from core.providers.nested import AUDIO, FILE, IMAGE
-from core.providers.thinking import is_claude, wish
+from core.providers.nested import AUDIO, BREAKPOINT, FILE, IMAGE
+from core.providers.thinking import ClaudeBudget, claude_budget, is_claude, wish
 
 Narrow: TypeAlias = Callable[[Json, ChatRequest, Target], Rule | None]
 """The rule that holds instead of the table's, or None when that one stands."""
@@ -17,6 +17,7 @@ SILENT: Final = Rule(Disposition.DROPPED, "it asks for what happens anyway, or t
 
 _NO_TOOLS: Final = Rule(Disposition.REFUSED, "This model calls no tools.")
 _NO_FORCE: Final = Rule(Disposition.REFUSED, "This model cannot be made to call a tool. Use 'auto'.")
+_NO_JSON_BESIDE_TOOLS: Final = Rule(Disposition.REFUSED, "This model answers in JSON only without tools.")
 _TEXT_ONLY: Final = Rule(Disposition.REFUSED, "This model answers in text only.")
 _NO_AUDIO: Final = Rule(Disposition.DROPPED, "the model answers in text only")
 _NO_NAMES: Final = Rule(Disposition.DROPPED, "the host refuses names on messages")
@@ -24,6 +25,7 @@ _NO_THINKING: Final = Rule(Disposition.DROPPED, "the model does not think")
 _NO_SWITCH: Final = Rule(Disposition.DROPPED, "the host has no switch for it")
 _NO_STRENGTH: Final = Rule(Disposition.DROPPED, "the host can switch thinking, not set its strength")
 _CANNOT_STOP: Final = Rule(Disposition.DROPPED, "the model thinks whatever it is told")
+_NO_ROOM: Final = Rule(Disposition.DROPPED, "the limit leaves no room for it")
 _CONTRADICTED: Final = Rule(Disposition.DROPPED, "`extended_thinking` says otherwise")
 _YIELDED: Final = Rule(Disposition.DROPPED, "the model cannot think and be made to call a tool")
 _WHILE_THINKING: Final = Rule(Disposition.DROPPED, "the model's sampling is fixed while it thinks")
@@ -45,6 +47,8 @@ _SWITCHES_ONLY: Final = frozenset(
 )
 # Keys and values of `requestMetadata` (Bedrock's service model in botocore 1.43.127, read 2026-11-30).
 _REQUEST_METADATA: Final = re.compile(r"[a-zA-Z0-9\s:_@$#=/+,.-]{0,256}", re.ASCII)
+# "Prompt caching" of Anthropic and of Bedrock, read 2026-11-30.
+_MOST_MARKS: Final = 4
 _TIERS: Final[Mapping[Format, frozenset[str]]] = {
     Format.ANTHROPIC: frozenset({"auto", "default"}),
     Format.GEMINI: frozenset({"auto", "default", "flex", "priority", "fast"}),
@@ -91,8 +95,11 @@ def _audio(value: Json, request: ChatRequest, target: Target) -> Rule | None:
 def _response_format(value: Json, request: ChatRequest, target: Target) -> Rule | None:
     wanted = request.response_format
     abilities = target.model.abilities
-    has_schemas = abilities.structured_output is not StructuredOutput.NONE
-    if wanted is None or wanted.type == "text" or has_schemas:
+    if wanted is None or wanted.type == "text":
+        return None
+    if request.tools and target.has(Quirk.JSON_WITHOUT_TOOLS):
+        return _NO_JSON_BESIDE_TOOLS
+    if abilities.structured_output is not StructuredOutput.NONE:
         return None
     if wanted.type == "json_schema":
         return Rule(Disposition.REFUSED, "This model does not follow a JSON Schema.")
@@ -111,6 +118,8 @@ def _extended_thinking(value: Json, request: ChatRequest, target: Target) -> Rul
         return None if value else SILENT
     if wish(request, target).yielded and value:
         return _YIELDED
+    if value and _is_by_budget(target) and _budget(request, target) is None:
+        return _NO_ROOM
     return _NO_SWITCH if target.host.thinking_switch is ThinkingSwitch.NONE else None
 
 
@@ -128,8 +137,19 @@ def _reasoning_effort(value: Json, request: ChatRequest, target: Target) -> Rule
         return _CONTRADICTED
     if switch is ThinkingSwitch.NONE:
         return _NO_SWITCH
+    has_budget_only = _is_by_budget(target) and not abilities.efforts
+    if wanted.state == "on" and has_budget_only and _budget(request, target) is None:
+        return _NO_ROOM
     has_strength = switch not in _SWITCHES_ONLY or bool(abilities.efforts)
     return None if value == "none" or has_strength else _NO_STRENGTH
+
+
+def _is_by_budget(target: Target) -> bool:
+    return target.host.thinking_switch is ThinkingSwitch.BUDGET and is_claude(target)
+
+
+def _budget(request: ChatRequest, target: Target) -> ClaudeBudget | None:
+    return claude_budget(wish(request, target).effort, request.max_tokens or target.max_output_tokens)
 
 
 def _sampling(lowest: float) -> Narrow:
@@ -231,7 +251,10 @@ def _is_cut(request: ChatRequest, target: Target) -> bool:
 
 
 def _is_level_moved(request: ChatRequest, target: Target) -> bool:
-    return wish(request, target).clamped
+    """Another level, or a budget that the limit cuts."""
+    wanted = wish(request, target)
+    budget = _budget(request, target) if wanted.state == "on" and _is_by_budget(target) else None
+    return wanted.clamped or (budget is not None and budget.cut)
 
 
 def _has_blank(request: ChatRequest, target: Target) -> bool:
@@ -247,9 +270,22 @@ def _still_offers(request: ChatRequest, target: Target) -> bool:
     return any(message.tool_calls for message in request.messages)
 
 
+def _has_many_marks(request: ChatRequest, target: Target) -> bool:
+    """Claude's formats keep the last marks of too many."""
+    if target.vendor.format not in (Format.ANTHROPIC, Format.BEDROCK):
+        return False
+    return sum(map(_marks_of, request.messages)) > _MOST_MARKS
+
+
+def _marks_of(message: Message) -> int:
+    marked = sum(not isinstance(part, RefusalPart) and part.breakpoint is not None for part in message.parts)
+    return min(marked, 1) if message.role in (Role.TOOL, Role.FUNCTION) else marked
+
+
 ADJUSTED: Final[Mapping[str, Callable[[ChatRequest, Target], bool]]] = {
     "temperature": _is_cut,
     "reasoning_effort": _is_level_moved,
+    BREAKPOINT: _has_many_marks,
     "stop": _has_blank,
     "tool_choice": _still_offers,
 }

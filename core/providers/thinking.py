@@ -1,5 +1,6 @@
 """Decides whether and how hard a model is asked to think; each codec only says it in its format's words."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -16,6 +17,16 @@ CLAUDE_SWITCHES: Final = frozenset(
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """`reasoning_effort` values, weakest first (OpenAI chat completions, read 2026-11-30)."""
+
+LEAST_CLAUDE_BUDGET: Final = 1_024
+
+# Wire reference, 7.2, read 2026-11-30.
+_CLAUDE_BUDGETS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("minimal", "low"), 1_024),
+    "medium": 8_192,
+    **dict.fromkeys(("high", "xhigh", "max"), 24_576),
+}
+_DEFAULT_EFFORT: Final = "medium"
 
 # Wire reference, section 7.2 (read 2026-11-30): `medium` becomes `high` where there is only low and high, `xhigh`
 # becomes `high` where there is only high and max.
@@ -65,6 +76,24 @@ def is_claude(target: Target) -> bool:
     """Whether Claude's rules about thinking hold at a target (wire reference, section 7.3, read 2026-11-30)."""
     speaks_claude = target.vendor.format in (Format.ANTHROPIC, Format.BEDROCK)
     return speaks_claude and target.host.thinking_switch in CLAUDE_SWITCHES
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeBudget:
+    """Tokens for a Claude that thinks by budget; `cut` is True where the limit allows fewer than were meant."""
+
+    tokens: int
+    cut: bool
+
+
+def claude_budget(effort: str | None, max_tokens: int) -> ClaudeBudget | None:
+    """What to think with below a limit in tokens; None where even the least budget does not fit."""
+    if max_tokens <= LEAST_CLAUDE_BUDGET:
+        return None
+    meant = _CLAUDE_BUDGETS[effort or _DEFAULT_EFFORT]
+    # A quarter is left for the answer, where the least budget allows it.
+    tokens = max(LEAST_CLAUDE_BUDGET, min(meant, max_tokens * 3 // 4))
+    return ClaudeBudget(tokens, cut=tokens < meant)
 
 
 def _must_call(request: ChatRequest, target: Target) -> bool:

@@ -121,7 +121,7 @@ def _hard(index: Index, wanted: Wanted, ask: Ask, found: Qualities) -> Iterator[
     yield from sieves.abilities(index, wanted.request, wanted.refusal)
     yield from sieves.sizes(index, ask)
     yield from sieves.cost(index, wanted.worst)
-    yield from sieves.quality(index, found, wanted.effective.min_quality)
+    yield from sieves.quality(found, wanted.effective.min_quality)
 
 
 def _pinned(index: Index, caller: Served | None, rows: int) -> int:

@@ -12,6 +12,9 @@ T = TypeVar("T")
 # What `compress` selects by: the digits of a binary number as zeros and ones.
 _TRUTH: Final = bytes.maketrans(b"01", b"\x00\x01")
 
+# Sets with fewer places than one in so many are looked through eight places at a time.
+_SPARSE: Final = 16
+
 
 def bits_of(places: Iterable[int], size: int) -> int:
     """The set of these places, each below `size`."""
@@ -37,6 +40,17 @@ def union(sets: Iterable[int]) -> int:
 def chosen(bits: int, of: Iterable[T]) -> Iterator[T]:
     """The values that stand at the places of the set, in order."""
     return compress(of, f"{bits:b}"[::-1].encode().translate(_TRUTH))
+
+
+def places(bits: int) -> Iterator[int]:
+    """The places of the set, in order."""
+    size = bits.bit_length()
+    if bits.bit_count() * _SPARSE > size:
+        yield from chosen(bits, range(size))
+        return
+    for place, octet in enumerate(bits.to_bytes(size // 8 + 1, "little")):
+        if octet:
+            yield from (place * 8 + bit for bit in range(8) if octet >> bit & 1)
 
 
 class Runs:

@@ -54,6 +54,9 @@ class HealthView:
         return self.known.get(host, _UNKNOWN).ttft_ms
 
 
+NOTHING_KNOWN: Final = HealthView()
+
+
 class HealthBoard:
     """The health of every host that was called."""
 

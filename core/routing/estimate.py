@@ -1,13 +1,13 @@
 """What an answer is expected to cost at each host, before anybody was asked."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.catalog.model import Host
 from core.chat import ChatRequest
 from core.money import PICO_PER_MICRO
-from core.routing.index import Index
-from core.routing.lanes import weighted_sum
+from core.routing.index import MOST_TOKENS, Index
+from core.routing.lanes import Sums, weighted_sum
 from core.routing.reading import Reading, usual_answer
 from core.routing.thought import ThinkingMode, thinking_mode
 
@@ -38,7 +38,7 @@ def ask_of(request: ChatRequest, reading: Reading, at_s: float) -> Ask:
     """Put a request into numbers; prices are those of a Unix time in seconds."""
     usual = usual_answer(reading)
     return Ask(
-        prompt_tokens=reading.prompt_tokens,
+        prompt_tokens=min(reading.prompt_tokens, MOST_TOKENS),
         answer_tokens=usual if request.max_tokens is None else min(usual, request.max_tokens),
         max_tokens=request.max_tokens,
         choices=request.n,
@@ -49,46 +49,50 @@ def ask_of(request: ChatRequest, reading: Reading, at_s: float) -> Ask:
 
 
 class Costs:
-    """The expected cost of an answer at every host, in micro-dollars and at list prices.
+    """The expected cost of an answer at every host, at list prices.
 
     Args:
         index: Where the hosts are.
         ask: What is asked.
     """
 
-    __slots__ = ("_ask", "_index", "_special", "_sums")
+    __slots__ = ("_ask", "_index", "_rough", "_special")
 
     def __init__(self, index: Index, ask: Ask) -> None:
         self._index = index
         self._ask = ask
         self._special = index.special(ask.prompt_tokens, ask.service_tier)
-        self._sums = weighted_sum(
-            [
-                (ask.prompt_tokens, index.input),
-                (ask.choices * ask.answer_tokens, index.output),
-                (ask.choices, index.thought[ask.mode]),
-            ]
-        )
+        self._rough: Sums | None = None
 
-    def rough(self, row: int) -> int:
-        """The cost in pico-dollars, without limits, context tiers and the like; 0 where no price is known."""
-        return self._sums[row]
+    def rough(self) -> Sums:
+        """The costs in pico-dollars, without limits, context tiers and the like; 0 where no price is known."""
+        if self._rough is None:
+            ask, index = self._ask, self._index
+            self._rough = weighted_sum(
+                [
+                    (ask.prompt_tokens, index.input),
+                    (ask.choices * ask.answer_tokens, index.output),
+                    (ask.choices, index.thought[ask.mode]),
+                ]
+            )
+        return self._rough
 
-    def micros(self, rows: Iterable[int]) -> dict[int, float | None]:
-        """The cost at each of these hosts, None where its price is unknown."""
-        is_priced, sums = self._index.is_priced, self._sums
-        if self._ask.max_tokens is None:
+    def micros(self, rows: Sequence[int]) -> dict[int, float | None]:
+        """The cost at each of these hosts in micro-dollars, None where its price is unknown."""
+        is_priced = self._index.is_priced
+        if self._ask.max_tokens is None and 4 * len(rows) > self._index.size:
+            sums = self.rough().values
             found = {row: sums[row] / PICO_PER_MICRO if is_priced[row] else None for row in rows}
         else:
-            found = {row: self._limited_micros(row) if is_priced[row] else None for row in rows}
+            found = {row: self._micros(row) if is_priced[row] else None for row in rows}
         for row, host in self._special.items():
             if row in found:
                 found[row] = self._special_micros(host, row)
         return found
 
-    def _limited_micros(self, row: int) -> float:
-        rates = self._index.input.values[row], self._index.output.values[row]
-        return (rates[0] * self._ask.prompt_tokens + rates[1] * self._output_tokens(row)) / PICO_PER_MICRO
+    def _micros(self, row: int) -> float:
+        input_rate, output_rate = self._index.input.values[row], self._index.output.values[row]
+        return (input_rate * self._ask.prompt_tokens + output_rate * self._output_tokens(row)) / PICO_PER_MICRO
 
     def _special_micros(self, host: Host, row: int) -> float | None:
         ask = self._ask

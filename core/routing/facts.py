@@ -18,7 +18,7 @@ from core.chat import (
     Role,
     TextPart,
 )
-from core.routing.features import CODE, SUM
+from core.routing.features import code_signs, maths_signs
 from core.routing.script import Script, script_of
 from core.routing.window import asked
 from core.tokens import estimated_text_tokens, estimated_tokens
@@ -32,6 +32,9 @@ IMAGE_TOKENS: Final = 800
 AUDIO_BYTES_PER_TOKEN: Final = 800
 DOCUMENT_BYTES_PER_TOKEN: Final = 30
 LEAST_DOCUMENT_TOKENS: Final = 500
+
+CODE_SIGNS_LEAST: Final = 2
+MATHS_SIGNS_LEAST: Final = 1
 
 NO_THINKING: Final = ("none", "minimal")
 
@@ -72,7 +75,6 @@ def facts_of(request: ChatRequest) -> Facts:
     tools = () if choice is not None and choice.mode == "none" else request.tools
     shape = request.response_format.type if request.response_format else "text"
     text = asked(request)
-    lower = text.lower()
     return Facts(
         prompt_tokens=_prompt_tokens(request),
         tools=len(tools),
@@ -87,8 +89,8 @@ def facts_of(request: ChatRequest) -> Facts:
         thinking=_thinking(request),
         max_tokens=request.max_tokens,
         turns=sum(message.role is Role.USER for message in request.messages),
-        code="```" in text or len(CODE.findall(lower)) > 1,
-        maths=len(SUM.findall(lower)) > 1,
+        code="```" in text or code_signs(text) > CODE_SIGNS_LEAST,
+        maths=maths_signs(text) > MATHS_SIGNS_LEAST,
         script=script_of(text),
         text=text,
     )

@@ -17,6 +17,9 @@ from core.routing.thought import ThinkingMode, ThinkingTrait
 SCORE_SCALE: Final = 10_000
 """What a score of 1 is in the columns of scores."""
 
+MOST_TOKENS: Final = 2**24
+"""The longest prompt that the columns are reckoned with, in tokens."""
+
 _MOST_CUTS: Final = 64
 
 K = TypeVar("K", bound=Hashable)
@@ -37,6 +40,11 @@ class AtLeast:
         self._numbers = sorted(groups)
         self._groups = groups
         self._found: dict[int, int] = {}
+
+    @property
+    def most(self) -> int:
+        """The largest number; 0 when there is no row."""
+        return self._numbers[-1] if self._numbers else 0
 
     def rows(self, bound: int) -> int:
         """The rows whose number is not below `bound`."""
@@ -61,12 +69,15 @@ class Index:
 
     Sets of rows: `everything`; `vendors`, `promises`, `ends` (by the day on which an offer ends), `thinking`, and
     `refusals` (by what decides which fields are refused, each with one target that stands for all); `tools`, `schemas`
-    (verified), `json_mode`, `priced`, and `scored` by task.
+    (verified), `json_mode`, `priced`, `timed` (the catalog knows a first-token time), and `scored` by
+    task.
 
     Columns: `input` and `output` rates in pico-dollars, `thought` (the price of usual reasoning, by mode), the dearest
     rates that any request, an unusual request and an answer can meet, and `scores` by task, where a model that was not
-    evaluated stands at the lowest score of the task. What the columns do not tell of rates: `changing` rows have others
-    at other times, `tiered` for long prompts (from `first_tier` tokens on), `serviced` for service tiers.
+    evaluated stands at the lowest score of the task.
+
+    What the columns do not tell of rates: `changing` rows have others at other times (or are too dear for the columns),
+    `tiered` for long prompts (from `first_tier` tokens on), `serviced` for service tiers.
     """
 
     catalog: Catalog
@@ -91,6 +102,7 @@ class Index:
     contexts: AtLeast
     outputs: AtLeast
     priced: int
+    timed: int
     changing: Mapping[int, Host]
     tiered: Mapping[int, Host]
     first_tier: int

@@ -14,8 +14,10 @@ from core.routing.lanes import Lanes
 from core.routing.thought import ThinkingMode, thinking_trait
 from core.routing.worst import read_rate, written_rate
 
-MOST_RATE: Final = 2**36
-"""The dearest rate of the columns, in pico-dollars a token: seventy thousand dollars for a million tokens."""
+MOST_RATE: Final = 2**32
+"""The dearest rate that the columns hold, in pico-dollars a token: four thousand dollars for a million tokens."""
+
+_MOST_REASONING: Final = 2**20
 
 _NEVER: Final = "9999-12-31"
 _NO_RATES: Final = Rates(0, 0)
@@ -103,20 +105,24 @@ def _index(catalog: Catalog, rows: _Rows, spans: Mapping[str, tuple[int, int]]) 
         contexts=AtLeast(_grouped(rows.contexts)),
         outputs=AtLeast(_grouped(rows.limits)),
         priced=_where(rows.offers, _is_priced),
+        timed=_where(rows.first_token_ms, lambda known: known is not None),
         is_priced=bytes(map(_is_priced, rows.offers)),
-        changing={row: host for row, host in enumerate(rows.offers) if host.price_changes},
+        changing={row: host for row, host in enumerate(rows.offers) if host.price_changes or _is_dear(host)},
         tiered={row: rows.offers[row] for row in tiers},
         first_tier=min(tiers.values(), default=sys.maxsize),
         serviced={row: host for row, host in enumerate(rows.offers) if _is_serviced(host)},
         input=Lanes(min(each.input, MOST_RATE) for each in rates),
         output=output,
         thought={
-            mode: Lanes(rate * trait.tokens(mode) for rate, trait in zip(output.values, thinking, strict=True))
+            mode: Lanes(
+                rate * min(trait.tokens(mode), _MOST_REASONING)
+                for rate, trait in zip(output.values, thinking, strict=True)
+            )
             for mode in ThinkingMode
         },
-        worst_input=Lanes(read_rate(each, unusual=False) for each in rates),
-        worst_unusual_input=Lanes(read_rate(each, unusual=True) for each in rates),
-        worst_output=Lanes(written_rate(each) for each in rates),
+        worst_input=Lanes(min(read_rate(each, unusual=False), MOST_RATE) for each in rates),
+        worst_unusual_input=Lanes(min(read_rate(each, unusual=True), MOST_RATE) for each in rates),
+        worst_output=Lanes(min(written_rate(each), MOST_RATE) for each in rates),
         scored={task: bits_of(known, size) for task, known in rows.scores.items()},
         scores={task: _filled(known, size) for task, known in rows.scores.items()},
     )
@@ -124,6 +130,11 @@ def _index(catalog: Catalog, rows: _Rows, spans: Mapping[str, tuple[int, int]]) 
 
 def _is_priced(host: Host) -> bool:
     return host.prices is not None or bool(host.price_changes)
+
+
+def _is_dear(host: Host) -> bool:
+    rates = _NO_RATES if host.prices is None else host.prices.base
+    return max(read_rate(rates, unusual=True), written_rate(rates)) > MOST_RATE
 
 
 def _first_tier(host: Host) -> int | None:

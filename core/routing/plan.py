@@ -1,128 +1,120 @@
 """Makes the plan for a model that the caller named: its hosts, in order, without those that cannot serve."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from core.catalog.model import Model, StructuredOutput
 from core.chat import ChatRequest
-from core.decision import Alternative, Candidate, Decision, Leg, Plan
+from core.decision import Alternative, Candidate, Decision, Plan
 from core.errors import GatewayError, InvalidRequest, Overloaded, Unprocessable
-from core.routing.budgets import attempt_budgets, deadlines_s, thinks
+from core.routing.board import NOTHING_KNOWN, HealthView
+from core.routing.chain import make_plan
 from core.routing.policy import Effective
-from core.routing.stages import Stage, allowed_hosts, capable, data_promises
+from core.routing.stages import Narrowed, Stage, allowed_hosts, capable, cost_cap, data_promises, narrowed, roomy
+from core.routing.worst import Worst
 
 
-def plan_named(
-    request: ChatRequest,
-    model: Model,
-    candidates: Sequence[Candidate],
-    effective: Effective,
-    *,
-    thinking_reason: str | None = None,
-) -> tuple[Plan, Decision]:
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What is known of a request that names its model.
+
+    `candidates` are the model's hosts that have a credential, in catalog order; `fallbacks` those of the models that
+    the operator lets stand in for it, in order. `worst` bounds the charge, None without a cap. `caller` is the target
+    that made the tool calls being answered.
+    """
+
+    request: ChatRequest
+    model: Model
+    candidates: Sequence[Candidate]
+    effective: Effective
+    fallbacks: Sequence[Candidate] = ()
+    view: HealthView = NOTHING_KNOWN
+    worst: Worst | None = None
+    caller: str | None = None
+
+
+def plan_named(named: Named) -> tuple[Plan, Decision]:
     """Plan a request that names its model.
-
-    Args:
-        request: What the caller asks.
-        model: The model that its name resolves to.
-        candidates: The model's hosts that have a credential, in catalog order.
-        effective: The narrowed policy.
-        thinking_reason: Why the model thinks although the caller said not to, or None.
 
     Raises:
         InvalidRequest: No host takes a field of the request, or its limit is beyond the model.
-        Unprocessable: Policy, data rules or abilities rule every host out.
+        Unprocessable: Policy, data rules, abilities or the cost cap rule the model or every host of it out.
         Overloaded: There is no host.
     """
-    limit = min((candidate.target.max_output_tokens for candidate in candidates), default=model.max_output_tokens)
-    if request.max_tokens is not None and request.max_tokens > limit:
-        field = "max_completion_tokens" if "max_completion_tokens" in request.written else "max_tokens"
-        raise InvalidRequest(f"{model.id} can put out at most {limit} tokens. Ask for no more.", param=field)
-    kept, dropped = _narrow(tuple(candidates), effective)
-    if not kept:
-        raise _nothing_left(model, candidates, dropped)
-    ordered = _ordered(kept, effective)
-    whole = not request.stream
-    wants, refuses = request.extended_thinking is True or bool(request.reasoning_effort), _wants_no_thinking(request)
-    thinking = {
-        candidate.target.name: thinks(candidate.target, switched_on=wants, switched_off=refuses)
-        for candidate in ordered
-    }
-    deadline, thinking_deadline = deadlines_s(effective, whole=whole, thinks=any(thinking.values()))
-    legs = tuple(
-        Leg(
-            candidate.target,
-            attempt_budgets(effective, candidate.target, whole=whole, thinks=thinking[candidate.target.name]),
+    request, model, effective = named.request, named.model, named.effective
+    if not effective.allows(model.id):
+        raise Unprocessable(
+            f"{model.id} is outside the policy {effective.policy.name!r} or the routing object. Name another model.",
+            param="model",
+            code="policy_violation",
         )
-        for candidate in ordered
+    _check_limit(named)
+    kept = narrowed(tuple(named.candidates), _stages(named))
+    if not kept.kept:
+        raise _nothing_left(model, named.candidates, kept)
+    spare = narrowed(tuple(named.fallbacks), _stages(named))
+    ordered = sorted(kept.kept, key=_host_order(named))
+    targets = [candidate.target for candidate in (*ordered, *spare.kept)]
+    return make_plan(request, targets, effective), _decision(named, spare.kept)
+
+
+def _check_limit(named: Named) -> None:
+    limit = max(
+        (candidate.target.max_output_tokens for candidate in named.candidates), default=named.model.max_output_tokens
     )
-    plan = Plan(
-        legs=legs,
-        deadline_s=deadline,
-        thinking_deadline_s=thinking_deadline,
-        whole=whole,
-        hold_reasoning=request.stream and request.extended_thinking is False,
-        max_attempts=effective.max_attempts,
-    )
-    return plan, _decision(request, model, effective, thinking_reason)
+    if named.request.max_tokens is not None and named.request.max_tokens > limit:
+        field = "max_completion_tokens" if "max_completion_tokens" in named.request.written else "max_tokens"
+        raise InvalidRequest(f"{named.model.id} can put out at most {limit} tokens. Ask for no more.", param=field)
 
 
-def _narrow(
-    candidates: tuple[Candidate, ...], effective: Effective
-) -> tuple[tuple[Candidate, ...], tuple[tuple[Candidate, str], ...]]:
-    stages: tuple[Stage, ...] = (allowed_hosts(effective.hosts), data_promises(effective.data), capable)
-    dropped: tuple[tuple[Candidate, str], ...] = ()
-    for stage in stages:
-        narrowed = stage(candidates)
-        candidates, dropped = narrowed.kept, dropped + narrowed.dropped
-    return candidates, dropped
+def _stages(named: Named) -> tuple[Stage, ...]:
+    effective = named.effective
+    hosts, data = allowed_hosts(effective.hosts), data_promises(effective.data)
+    return hosts, data, capable, roomy(named.request.max_tokens), cost_cap(named.worst)
 
 
-def _ordered(candidates: tuple[Candidate, ...], effective: Effective) -> tuple[Candidate, ...]:
-    rank = {name: position for position, name in enumerate(effective.hosts.order)}
-    return tuple(sorted(candidates, key=lambda candidate: rank.get(candidate.target.vendor.name, len(rank))))
+def _host_order(named: Named) -> Callable[[Candidate], tuple[bool, int, int]]:
+    """The host that made the calls, then by health and by the request's order; the catalog's counts last."""
+    rank = {name: position for position, name in enumerate(named.effective.hosts.order)}
+
+    def key(candidate: Candidate) -> tuple[bool, int, int]:
+        target, vendor = candidate.target, candidate.target.vendor.name
+        return target.name != named.caller, named.view.rank(target.name, vendor), rank.get(vendor, len(rank))
+
+    return key
 
 
-def _wants_no_thinking(request: ChatRequest) -> bool:
-    return request.extended_thinking is False or request.reasoning_effort == "none"
-
-
-def _nothing_left(
-    model: Model, candidates: Sequence[Candidate], dropped: tuple[tuple[Candidate, str], ...]
-) -> GatewayError:
+def _nothing_left(model: Model, candidates: Sequence[Candidate], narrowed: Narrowed) -> GatewayError:
     if not candidates:
         return Overloaded(f"No host of {model.id} can be used at the moment. Try again, or name another model.")
-    for candidate, _ in dropped:
+    for candidate, _ in narrowed.dropped:
         for field, reason in candidate.refused:
             if field.startswith("response_format"):
                 return Unprocessable(
                     f"{model.id}: {reason} Name a model that supports it.", param=field, code="no_eligible_model"
                 )
             return InvalidRequest(f"{model.id}: {reason}", param=field, code="unsupported_parameter")
-    codes = ", ".join(sorted({code for _, code in dropped}))
+    codes = ", ".join(sorted({code for _, code in narrowed.dropped}))
     return Unprocessable(
         f"No host of {model.id} is left: {codes}. Widen the routing object, or name another model.",
         code="no_eligible_model",
     )
 
 
-def _decision(
-    request: ChatRequest,
-    model: Model,
-    effective: Effective,
-    thinking_reason: str | None,
-) -> Decision:
+def _decision(named: Named, spare: Sequence[Candidate]) -> Decision:
+    request, model = named.request, named.model
     unverified = (
         request.response_format is not None
         and request.response_format.type == "json_schema"
         and model.abilities.structured_output is StructuredOutput.UNVERIFIED
     )
+    others = dict.fromkeys(candidate.target.model.id for candidate in spare)
+    then = f" If it fails, {' and then '.join(others)} may stand in for it." if others else ""
     return Decision(
         pick=model.id,
-        policy=effective.policy.name,
-        optimize=effective.optimize,
-        alternatives=(Alternative(model.id, score=1.0),),
-        reasoning=f"The request named {model.id}.",
-        thinking="on" if thinking_reason else None,
-        thinking_reason=thinking_reason,
+        policy=named.effective.policy.name,
+        optimize=named.effective.optimize,
+        alternatives=(Alternative(model.id, score=1.0), *map(Alternative, others)),
+        reasoning=f"The request named {model.id}.{then}",
         structured_output="unverified" if unverified else None,
     )

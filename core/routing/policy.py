@@ -29,6 +29,10 @@ class Effective:
     asked_first_token: bool
     asked_deadline: bool
 
+    def allows(self, model: str) -> bool:
+        """Whether the model of that id may serve."""
+        return model not in self.exclude and (self.models is None or model in self.models)
+
 
 def _as_written(name: str) -> str:
     return name

@@ -1,14 +1,13 @@
 """How good an answer is expected to be, from the tasks a request may be and the catalog's scores for them."""
 
 import math
-from array import array
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from core.routing.bits import chosen, union
+from core.routing.bits import chosen
 from core.routing.index import SCORE_SCALE, Index
-from core.routing.lanes import weighted_sum
+from core.routing.lanes import Sums, weighted_sum
 from core.routing.reading import LIKE, Reading
 
 STEEPNESS: Final = 4.0
@@ -25,21 +24,20 @@ _EDGE: Final = 0.000_001
 class Qualities:
     """The expected quality of every row.
 
-    `sums` are in units of `unit`; `measured` are the rows that were evaluated for the task, `indicated` those that have
-    a score for any task that counts. `stand_ins` names the tasks looked at instead, when nobody was evaluated for the
-    task: then nothing is measured, and the numbers give no more than an order.
+    `sums` are in units of `unit`, `measured` are the rows that were evaluated for the task. `stand_ins` names the tasks
+    looked at instead, when nobody was evaluated for the task: then nothing is measured, and the numbers give no more
+    than an order.
     """
 
-    sums: "array[int]"
+    sums: Sums
     unit: float
     complexity: float
     measured: int
-    indicated: int
     stand_ins: tuple[str, ...] = ()
 
     def of(self, row: int) -> float:
         """The expected quality at a row, 0..1, for a request of this complexity."""
-        return self.value(self.sums[row])
+        return self.value(self.sums.values[row])
 
     def value(self, total: int) -> float:
         """The expected quality that a sum stands for."""
@@ -47,9 +45,9 @@ class Qualities:
 
     def best(self, rows: int) -> float:
         """The best expected quality of these rows, of which there is at least one."""
-        return self.value(max(chosen(rows, self.sums)))
+        return self.value(max(chosen(rows, self.sums.values)))
 
-    def at_least(self, quality: float) -> int:
+    def bar(self, quality: float) -> int:
         """The sum from which on a row reaches a quality."""
         if quality <= shifted(0.0, self.complexity):
             return 0
@@ -66,13 +64,12 @@ def qualities(index: Index, reading: Reading) -> Qualities:
         stand_ins = tuple(found)
         weights = found or weights or dict.fromkeys(index.scored, _WEIGHT_SCALE)
     if not weights:
-        return Qualities(array("Q", bytes(8 * index.size)), 1.0, reading.complexity, 0, 0)
+        return Qualities(Sums(0, index.size), 1.0, reading.complexity, 0)
     return Qualities(
         sums=weighted_sum([(weight, index.scores[task]) for task, weight in weights.items()]),
         unit=float(SCORE_SCALE * sum(weights.values())),
         complexity=reading.complexity,
         measured=index.scored.get(reading.task, 0),
-        indicated=union(index.scored[task] for task in weights),
         stand_ins=stand_ins,
     )
 

@@ -1,8 +1,13 @@
-"""What routing knows of the content of a request, however it was found out."""
+"""What choosing wants to know of the content of a request."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from core.chat import ChatRequest
+from core.routing.classify import classify
+from core.routing.facts import facts_of
+from core.routing.weights import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,13 @@ class Reading:
     task: str
     confidence: float
     complexity: float
+
+
+def read(request: ChatRequest, weights: Weights) -> Reading:
+    """Read a request."""
+    facts = facts_of(request)
+    found = classify(facts, weights)
+    return Reading(facts.prompt_tokens, found.probabilities, found.task, found.confidence, found.complexity)
 
 
 LIKE: Final[Mapping[str, tuple[str, ...]]] = {

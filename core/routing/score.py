@@ -10,13 +10,13 @@ from math import inf
 from typing import Any, Final
 
 from core.decision import Objective
-from core.routing.bits import chosen, union
+from core.routing.bits import places, union
 from core.routing.board import HealthView
 from core.routing.estimate import Ask, Costs
 from core.routing.index import Index
 from core.routing.order import Entrant, Part, Scored, ordered, stacked
 from core.routing.quality import Qualities
-from core.routing.shortlist import shortlisted
+from core.routing.shortlist import FEW, MOST, shortlisted
 
 BAND: Final = 0.05
 """Models whose expected quality is this near to the best one's are good enough for `balanced`: price decides."""
@@ -60,12 +60,13 @@ def rank(race: Race, rows: int) -> Ranking:
     cramped = rows & _cramped(index, race.ask)
     roomy = rows & ~cramped
     measured = found.measured
+    is_large = rows.bit_count() > FEW
     parts: list[Part] = []
     enough = 0
     for tier in (roomy & measured, roomy & ~measured, cramped & measured, cramped & ~measured):
-        if not tier:
+        if not tier or (is_large and sum(map(len, parts)) >= MOST):
             continue
-        floor = found.at_least(found.best(tier) - BAND)
+        floor = found.bar(found.best(tier) - BAND)
         taken = shortlisted(index, tier, race.costs, found, floor, race.objective, race.view)
         bar = found.value(floor)
         entrants = [*_entrants(race, taken, is_measured=bool(tier & measured), is_cramped=bool(tier & cramped))]
@@ -77,7 +78,7 @@ def rank(race: Race, rows: int) -> Ranking:
 
 def _entrants(race: Race, rows: int, *, is_measured: bool, is_cramped: bool) -> Iterator[Entrant]:
     index, known = race.index, race.view.known
-    costs = race.costs.micros(chosen(rows, range(index.size)))
+    costs = race.costs.micros([*places(rows)])
     host_order = _host_order(race, costs)
     for model, hosts in groupby(costs, key=index.ids.__getitem__):
         order = tuple(hosts)

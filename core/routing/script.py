@@ -17,14 +17,18 @@ class Script(Enum):
     OTHER = "other"
 
 
+_LATIN: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ\xc3\xc4\xc5"
+
+# By the lead bytes of their UTF-8: lone ones, and pairs.
 _LEADS: Final = (
-    (Script.CYRILLIC, (b"\xd0", b"\xd1", b"\xd2", b"\xd3")),
-    (Script.ARABIC, (b"\xd8", b"\xd9", b"\xda", b"\xdb")),
-    (Script.DEVANAGARI, (b"\xe0\xa4", b"\xe0\xa5")),
-    (Script.HAN, (b"\xe4", b"\xe5", b"\xe6", b"\xe7", b"\xe8", b"\xe9")),
-    (Script.KANA, (b"\xe3\x81", b"\xe3\x82", b"\xe3\x83")),
-    (Script.HANGUL, (b"\xea", b"\xeb", b"\xec", b"\xed")),
-    (Script.OTHER, (b"\xce", b"\xcf", b"\xd6", b"\xd7", b"\xe0\xb8", b"\xe0\xb9", b"\xe1", b"\xe0\xa6", b"\xe0\xae")),
+    (Script.LATIN, _LATIN, (b"\xe1\xba", b"\xe1\xbb")),
+    (Script.CYRILLIC, b"\xd0\xd1\xd2\xd3", ()),
+    (Script.ARABIC, b"\xd8\xd9\xda\xdb", ()),
+    (Script.DEVANAGARI, b"", (b"\xe0\xa4", b"\xe0\xa5")),
+    (Script.HAN, b"\xe4\xe5\xe6\xe7\xe8\xe9", ()),
+    (Script.KANA, b"", (b"\xe3\x81", b"\xe3\x82", b"\xe3\x83")),
+    (Script.HANGUL, b"\xea\xeb\xec\xed", ()),
+    (Script.OTHER, b"\xce\xcf\xd6\xd7", (b"\xe0\xa6", b"\xe0\xae", b"\xe0\xb8", b"\xe0\xb9", b"\xe1\x83")),
 )
 
 JAPANESE_SHARE: Final = 0.2
@@ -36,9 +40,10 @@ def script_of(text: str) -> Script:
     if text.isascii():
         return Script.LATIN
     held = text.encode("utf-8", "replace")
-    counts = {script: sum(map(held.count, leads)) for script, leads in _LEADS}
-    foreign = sum(counts.values())
+    size = len(held)
+    counts = {
+        script: size - len(held.translate(None, lone)) + sum(map(held.count, pairs)) for script, lone, pairs in _LEADS
+    }
     if counts[Script.KANA] > JAPANESE_SHARE * (counts[Script.KANA] + counts[Script.HAN]):
         counts[Script.KANA] += counts.pop(Script.HAN)
-    counts[Script.LATIN] = sum(map(str.isalpha, text)) - foreign if foreign else 1
     return max(counts, key=counts.__getitem__)

@@ -1,16 +1,17 @@
 """Takes the most promising of thousands of hosts, roughly but fast, so that only these are ranked exactly.
 
-A rough cost leaves out context tiers and limits; whoever is left out is far behind.
+A rough cost leaves out limits and context tiers; whoever is left out is far behind.
 """
 
 from heapq import nlargest, nsmallest
 from typing import Final
 
 from core.decision import Objective
-from core.routing.bits import chosen
+from core.routing.bits import bits_of, places
 from core.routing.board import HealthView
 from core.routing.estimate import Costs
 from core.routing.index import Index
+from core.routing.lanes import Sums
 from core.routing.quality import Qualities
 
 MOST: Final = 64
@@ -19,9 +20,11 @@ MOST: Final = 64
 FEW: Final = 600
 """Up to so many hosts all are ranked."""
 
+_SAMPLE: Final = 256
+
 
 def shortlisted(
-    index: Index, rows: int, costs: Costs, found: Qualities, floor: int, objective: Objective, view: HealthView
+    index: Index, rows: int, costs: Costs, found: Qualities, bar: int, objective: Objective, view: HealthView
 ) -> int:
     """The rows of the models to rank; all of them while they are few.
 
@@ -30,46 +33,56 @@ def shortlisted(
         rows: Those to take from.
         costs: What answers are expected to cost.
         found: The expected qualities.
-        floor: The sum from which on quality is good enough.
+        bar: The sum from which on a quality is good enough.
         objective: What counts.
         view: Measured first-token times.
     """
     if rows.bit_count() <= FEW:
         return rows
-    taken = _best(index, rows, costs, found, floor, objective, view)
-    return index.rows_of({index.ids[row] for row in taken}) & rows
-
-
-def _best(
-    index: Index, rows: int, costs: Costs, found: Qualities, floor: int, objective: Objective, view: HealthView
-) -> list[int]:
-    sums = found.sums
-    if objective is Objective.QUALITY:
-        return nlargest(MOST, chosen(rows, range(index.size)), key=sums.__getitem__)
+    taken: list[int] = []
     if objective is Objective.LATENCY:
         timed = _timed(index, rows, view)
-        if len(timed) >= MOST:
-            return nsmallest(MOST, timed, key=timed.__getitem__)
-        taken = [*timed]
-    else:
-        taken = []
-    cheap = chosen(rows & index.priced, range(index.size))
-    if objective is not Objective.COST:
-        cheap = (row for row in cheap if sums[row] >= floor)
-    taken += nsmallest(MOST - len(taken), cheap, key=costs.rough)
+        taken = nsmallest(MOST, timed, key=timed.__getitem__)
+    if objective is not Objective.QUALITY:
+        cheap = rows & index.priced
+        if objective is not Objective.COST:
+            cheap &= found.sums.at_least(bar)
+        taken += _least(costs.rough(), cheap, MOST - len(taken))
     if len(taken) < MOST:
-        taken += nlargest(MOST, chosen(rows, range(index.size)), key=sums.__getitem__)
-    return taken
+        taken += _most(found.sums, rows, MOST)
+    return index.rows_of({index.ids[row] for row in taken}) & rows
 
 
 def _timed(index: Index, rows: int, view: HealthView) -> dict[int, float]:
     """The rows whose first-token time is known."""
+    called = bits_of((row for host in view.known for row in index.rows_by_host.get(host, ())), index.size)
     timed: dict[int, float] = {}
-    for row in chosen(rows, range(index.size)):
-        told = index.first_token_ms[row]
-        measured = view.ttft_ms(index.hosts[row]) if view.known else None
-        if measured is not None:
-            timed[row] = measured
-        elif told is not None:
-            timed[row] = told
+    for row in places(rows & (called | index.timed)):
+        measured = view.ttft_ms(index.hosts[row])
+        known = index.first_token_ms[row] if measured is None else measured
+        if known is not None:
+            timed[row] = known
     return timed
+
+
+def _most(sums: Sums, rows: int, count: int) -> list[int]:
+    """The rows with the largest sums, the first of equals."""
+    if rows.bit_count() > FEW:
+        near = rows & sums.at_least(_guess(sums, count, from_top=True))
+        rows = near if near.bit_count() >= count else rows
+    return nlargest(count, places(rows), key=sums.values.__getitem__)
+
+
+def _least(sums: Sums, rows: int, count: int) -> list[int]:
+    """The rows with the smallest sums, the first of equals."""
+    if rows.bit_count() > FEW:
+        near = rows & ~sums.at_least(_guess(sums, count, from_top=False) + 1)
+        rows = near if near.bit_count() >= count else rows
+    return nsmallest(count, places(rows), key=sums.values.__getitem__)
+
+
+def _guess(sums: Sums, count: int, *, from_top: bool) -> int:
+    """A sum with some more than `count` beyond it, if a sample of the rows does not deceive."""
+    step = max(1, len(sums.values) // _SAMPLE)
+    sample = sorted(sums.values[::step], reverse=from_top)
+    return sample[min(2 * count // step + 2, len(sample) - 1)]

@@ -92,15 +92,14 @@ def cost(index: Index, worst: Worst | None) -> Iterator[Sieve]:
     """Who cannot be dearer than the cap, None for no cap."""
     if worst is not None:
         yield "price_unknown", index.priced
-        yield "cost_cap", bits_of(within_cap(index, worst), index.size)
+        yield "cost_cap", within_cap(index, worst)
 
 
-def quality(index: Index, found: Qualities, least: float | None) -> Iterator[Sieve]:
+def quality(found: Qualities, least: float | None) -> Iterator[Sieve]:
     """Who is expected to be good enough; a model that was not evaluated cannot be."""
     if least is not None:
-        bound = found.at_least(least)
         yield "quality_unknown", found.measured
-        yield "min_quality", bits_of((row for row, value in enumerate(found.sums) if value >= bound), index.size)
+        yield "min_quality", found.sums.at_least(found.bar(least))
 
 
 def health(index: Index, view: HealthView) -> Iterator[Sieve]:

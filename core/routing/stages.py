@@ -86,6 +86,14 @@ def cost_cap(worst: Worst | None) -> Stage:
     return lambda candidates: split(candidates, reason)
 
 
+def roomy(max_tokens: int | None) -> Stage:
+    """A stage that drops hosts which cannot put out that many tokens; None asks for no number."""
+    return lambda candidates: split(
+        candidates,
+        lambda each: "output_too_small" if (max_tokens or 0) > each.target.max_output_tokens else None,
+    )
+
+
 def host_code(rules: HostRules, vendor: str) -> str | None:
     """Why the hosts of a vendor may not be used, or None."""
     ruled_out = vendor in rules.ignore or (rules.only is not None and vendor not in rules.only)

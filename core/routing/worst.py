@@ -1,13 +1,16 @@
 """The most that a request can be charged, for caps in money: whatever was estimated low is counted high."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from core.catalog.model import Host
 from core.chat import AudioPart, ChatRequest, ImagePart
 from core.money import PICO_PER_MICRO, Prices, Rates, Terms
-from core.routing.index import Index
+from core.routing.bits import bits_of, places
+from core.routing.index import MOST_TOKENS, Index
+from core.routing.lanes import weighted_sum
 from core.routing.reading import Reading
 
 _REASK_TOKENS: Final = 64  # the words that ask again, and what a host puts around them
@@ -54,18 +57,23 @@ class Worst:
 
     def allows(self, prices: Prices, output_limit: int) -> bool:
         """Whether the worst case stays within the cap, where an answer has at most `output_limit` tokens."""
-        chosen = prices.service_prices.get(self.service_tier, prices)
-        lists = [chosen.base, *(tier.rates for tier in chosen.tiers if tier.threshold <= self.longest_prompt)]
+        own = prices.service_prices.get(self.service_tier, prices)
+        lists = [own.base, *(tier.rates for tier in own.tiers if tier.threshold <= self.longest_prompt)]
         dearest = max(
             self.pico(read_rate(rates, unusual=self.is_unusual), written_rate(rates), output_limit) for rates in lists
         )
         return self.limit is None or dearest * prices.service_tiers.get(self.service_tier, Fraction(1)) <= self.limit
 
-    def pico(self, input_rate: int, output_rate: int, output_limit: int) -> int:
-        """What it costs at these rates, where an answer has at most `output_limit` tokens."""
+    def tokens(self, output_limit: int) -> tuple[int, int]:
+        """What is read and what is written in all, where an answer has at most `output_limit` tokens."""
         answer = min(self.output_tokens, output_limit)
         prompt = self.calls * self.prompt_tokens + (self.calls - 1) * (answer + _REASK_TOKENS)
-        return input_rate * prompt + output_rate * self.calls * self.choices * answer
+        return prompt, self.calls * self.choices * answer
+
+    def pico(self, input_rate: int, output_rate: int, output_limit: int) -> int:
+        """What that costs at these rates."""
+        prompt, answer = self.tokens(output_limit)
+        return input_rate * prompt + output_rate * answer
 
 
 def worst_of(
@@ -95,7 +103,7 @@ def worst_of(
     factor = (1 + terms.markup) * (1 - terms.discount) if terms.provider_cost else Fraction(0)
     left = cap_micros * PICO_PER_MICRO - terms.guardrail_pico
     return Worst(
-        prompt_tokens=reading.prompt_tokens + reading.prompt_tokens // 2 + _FIXED_TOKENS,
+        prompt_tokens=min(reading.prompt_tokens + reading.prompt_tokens // 2 + _FIXED_TOKENS, MOST_TOKENS),
         output_tokens=max_tokens_default if request.max_tokens is None else request.max_tokens,
         choices=request.n,
         calls=2 if reasks and wants_json and not request.stream else 1,
@@ -106,20 +114,30 @@ def worst_of(
     )
 
 
-def within_cap(index: Index, worst: Worst) -> Iterator[int]:
+def within_cap(index: Index, worst: Worst) -> int:
     """The rows of known price whose worst case is within the cap."""
-    # A whole number compares faster, and no sum lies between it and the limit.
-    limit = None if worst.limit is None else worst.limit.numerator // worst.limit.denominator
+    if worst.limit is None:
+        return index.priced
+    limit = int(worst.limit)  # costs at the columns' rates are whole numbers
     inputs = index.worst_unusual_input if worst.is_unusual else index.worst_input
+    prompt, answer = worst.tokens(index.outputs.most)
+    dear = weighted_sum([(prompt, inputs), (answer, index.worst_output)]).at_least(limit + 1)
+    # Those have room for less than the longest answer, so that the sum says too much.
+    shorter = dear & index.priced & ~index.outputs.rows(worst.output_tokens)
     special = index.special(worst.longest_prompt, worst.service_tier)
-    columns = zip(inputs.values, index.worst_output.values, index.output_limits, strict=True)
-    for row, (input_rate, output_rate, output_limit) in enumerate(columns):
-        host = special.get(row)
-        if host is not None:
-            prices = host.prices_at(worst.at_s)
-            if prices is not None and worst.allows(prices, output_limit):
-                yield row
-        elif index.is_priced[row] and (limit is None or worst.pico(input_rate, output_rate, output_limit) <= limit):
+    allowed = [
+        row
+        for row in places(shorter)
+        if worst.pico(inputs.values[row], index.worst_output.values[row], index.output_limits[row]) <= limit
+    ]
+    within = index.priced & ~dear | bits_of(allowed, index.size)
+    return within & ~bits_of(special, index.size) | bits_of(_exactly(index, worst, special), index.size)
+
+
+def _exactly(index: Index, worst: Worst, special: Mapping[int, Host]) -> Iterator[int]:
+    for row, host in special.items():
+        prices = host.prices_at(worst.at_s)
+        if prices is not None and worst.allows(prices, index.output_limits[row]):
             yield row
 
 

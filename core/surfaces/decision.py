@@ -3,7 +3,8 @@
 Hosts are named to operators alone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from core.chat import Json
@@ -15,6 +16,9 @@ LIST_PRICE: Final = Terms()
 
 MOST_ALTERNATIVES: Final = 10
 """How many alternatives an answer shows; the record has them all."""
+
+MOST_NAMED: Final = 500
+"""How many excluded models the record names for each reason; it says how many there were when there were more."""
 
 
 def routing_object(
@@ -54,7 +58,7 @@ def routing_object(
         "complexity": decision.complexity,
         "decisiveness": decision.decisiveness,
         "alternatives": [_alternative(each) for each in ranked],
-        "excluded": {reason: list(models) if full else len(models) for reason, models in decision.excluded.items()},
+        "excluded": _excluded(decision.excluded, full=full),
         "attempts": [_attempt(row, terms) for row in attempts],
         "reasoning": decision.reasoning,
     }
@@ -64,6 +68,7 @@ def routing_object(
         "truncated": truncated,
         "structured_output": decision.structured_output,
         "tool_memory": decision.tool_memory,
+        "excluded_totals": _totals(decision.excluded) if full else None,
     }
     made.update({name: value for name, value in said.items() if value is not None})
     return made
@@ -95,6 +100,27 @@ def recorded_decision(record: Record, usage: Mapping[str, Json] | None, *, with_
         shown = made.get("attempts", [])
         made["attempts"] = [{**attempt, **_host(row)} for attempt, row in zip(shown, record.attempts, strict=False)]
     return made
+
+
+def listed_decision(record: Record, usage: Mapping[str, Json] | None) -> dict[str, Json]:
+    """The decision as one of a list: what `recorded_decision` tells, with as little detail as in an answer."""
+    made = recorded_decision(record, usage)
+    excluded = made.get("excluded", {})
+    totals = made.pop("excluded_totals", {})
+    return {
+        **made,
+        "alternatives": made.get("alternatives", [])[:MOST_ALTERNATIVES],
+        "excluded": {reason: totals.get(reason, len(models)) for reason, models in excluded.items()},
+    }
+
+
+def _excluded(excluded: Mapping[str, Sequence[str]], *, full: bool) -> dict[str, Json]:
+    return {reason: list(islice(models, MOST_NAMED)) if full else len(models) for reason, models in excluded.items()}
+
+
+def _totals(excluded: Mapping[str, Sequence[str]]) -> dict[str, int] | None:
+    """How many there were, where not all are named."""
+    return {reason: len(models) for reason, models in excluded.items() if len(models) > MOST_NAMED} or None
 
 
 def _alternative(alternative: Alternative) -> dict[str, Json]:

@@ -9,19 +9,19 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from core.errors import GatewayError, InternalError, MethodNotAllowed, NotFound, RequestTooLarge
+from core.errors import GatewayError, InternalError, MethodNotAllowed, NotFound
 from core.ports import Clock, Journal
 from core.service import Service
 from core.surfaces.errors import error_answer
-from core.surfaces.headers import answer_headers
 from core.surfaces.models import Supported, model_list, model_object
 from core.surfaces.surface import SURFACES, Surface
 from core.tenant import Key
+from functions.gateway.decisions import add_decisions
+from functions.gateway.incoming import body_of, json_answer, token_of
 from functions.gateway.listing import SupportedFields
 from functions.gateway.reference import add_reference
 from functions.gateway.respond import DeliveryOptions, ExchangeResponse
 
-LARGEST_BODY = 6 * 1024 * 1024
 DEADLINE = "headrace.deadline"
 
 
@@ -58,6 +58,7 @@ def create_app(
     supported = SupportedFields(service)
     for surface in SURFACES:
         _add_surface(app, surface, service, journal, clock, supported, delivery)
+        add_decisions(app, surface, service)
     return app
 
 
@@ -73,19 +74,19 @@ def _add_surface(
     async def chat_completions(request: Request) -> Response:
         gateway = service()
         request.state.request_id = request_id = gateway.parts.new_request_id()
-        key = await gateway.authenticate(_token(request))
-        exchange = gateway.chat(surface, key, request_id, await _body(request), request.scope.get(DEADLINE))
+        key = await gateway.authenticate(token_of(request))
+        exchange = gateway.chat(surface, key, request_id, await body_of(request), request.scope.get(DEADLINE))
         return ExchangeResponse(exchange, clock, journal, delivery)
 
     async def models(request: Request) -> Response:
         gateway = service()
         key = await _maybe_key(gateway, request)
-        return _answer(gateway, model_list(gateway.models(key), supported))
+        return json_answer(gateway, model_list(gateway.models(key), supported))
 
     async def model(request: Request, model_id: str) -> Response:
         gateway = service()
         key = await _maybe_key(gateway, request)
-        return _answer(gateway, model_object(gateway.model(key, model_id), supported))
+        return json_answer(gateway, model_object(gateway.model(key, model_id), supported))
 
     app.add_api_route(f"{surface.prefix}/chat/completions", chat_completions, methods=["POST"])
     app.add_api_route(f"{surface.prefix}/models", models, methods=["GET"])
@@ -93,7 +94,7 @@ def _add_surface(
 
 
 async def _maybe_key(gateway: Service, request: Request) -> Key | None:
-    token = _token(request)
+    token = token_of(request)
     return await gateway.authenticate(token) if token else None
 
 
@@ -148,40 +149,6 @@ def _methods(request: Request) -> str:
     routes = (route for route in request.app.routes if isinstance(route, Route))
     taking = (route for route in routes if route.matches(request.scope)[0] is Match.PARTIAL)
     return ", ".join(sorted({method for route in taking for method in route.methods or ()}))
-
-
-def _token(request: Request) -> str | None:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and token.strip():
-        return token.strip()
-    return request.headers.get("x-api-key")
-
-
-async def _body(request: Request) -> bytes:
-    """The body, refused as soon as it is known to be too large."""
-    announced = request.headers.get("content-length", "")
-    if announced.isdigit() and int(announced) > LARGEST_BODY:
-        raise _too_large()
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        parts.append(part)
-        size += len(part)
-        if size > LARGEST_BODY:
-            raise _too_large()
-    return b"".join(parts)
-
-
-def _too_large() -> RequestTooLarge:
-    return RequestTooLarge(
-        f"The body is larger than {LARGEST_BODY // 1024 // 1024} MB. Send images and files by URL, or fewer of them."
-    )
-
-
-def _answer(gateway: Service, value: object) -> Response:
-    parts = gateway.parts
-    headers = answer_headers(parts.header_prefix, parts.new_request_id())
-    return Response(orjson.dumps(value), headers=headers, media_type="application/json")
 
 
 def _json(value: object) -> Response:

@@ -15,7 +15,11 @@ from core.catalog.model import Target
 from core.chat import Usage
 from core.parts import Parts
 from core.ports import Clock, Journal, Store
+from core.providers.refusals import refusal_traits
 from core.providers.registry import provider
+from core.routing.reading import read
+from core.routing.router import Router
+from core.routing.weights import shipped_weights
 from core.secrets import Secrets
 from core.service import Service
 from core.upstream.call import Caller
@@ -93,8 +97,10 @@ class Gateway:
         transport = self._transport()
         self._client = UpstreamClient(transport)
         background = Background()
+        catalog = load_catalog(_own_files(self._settings, self._own_catalog), secrets.has)
         parts = Parts(
-            catalog=load_catalog(_own_files(self._settings, self._own_catalog), secrets.has),
+            catalog=catalog,
+            router=Router(catalog, lambda request: read(request, shipped_weights()), refusal_traits),
             store=store,
             directory=CachedDirectory(store, self._clock),
             caller=Caller(

@@ -2,16 +2,14 @@
 
 import json
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 import pytest
-from google.genai import types
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from core.catalog.model import Abilities, Format, StructuredOutput, Target, Thinking, ThinkingSwitch
 from core.chat import ChatRequest, SealedThinking
@@ -24,36 +22,15 @@ from core.providers.gemini.history import UNSIGNED
 from core.providers.gemini.messages import SIGNATURE
 from core.surfaces.openai_chat import parse_chat
 from core.surfaces.surface import PLAIN
+from tests.support.made_requests import EFFORTS, PDF, PNG, bodies, histories
 from tests.support.targets import make_target, make_vendor
+from tests.support.vendors.gemini_checks import Body, problems
 
 FORMAT = GeminiFormat()
 
 
-class Body(BaseModel):
-    """The REST body, of the SDK's own types; nothing that they do not know is let through."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    contents: list[types.Content]
-    systemInstruction: types.Content | None = None
-    tools: list[types.Tool] | None = None
-    toolConfig: types.ToolConfig | None = None
-    generationConfig: types.GenerationConfig | None = None
-    serviceTier: types.ServiceTier | None = None
-
-
-PNG = "data:image/png;base64,iVBORw0KGgo="
-PDF = "data:application/pdf;base64,JVBERi0xLjQK"
 TEXTS = st.sampled_from(["", " \n", "Hi.", "日本 \u2028", '{"json": 1}', '{"a": {"$ref": "#/$defs/A"}}', "[1]"])
 IDS = st.sampled_from(["call_1", "call_1", "functions.f:0", "x" * 70, "é", "call_9"])
-NAMES = st.sampled_from(["f", "g", "free", "other.tool"])
-ARGUMENTS = st.sampled_from(["", " ", "{}", '{"a": 1.50}', "[1]", '{"a":', "null", '{"a": 12345678901234567890}'])
-EFFORTS = st.sampled_from(["none", "minimal", "low", "medium", "high", "xhigh", "max"])
-
-
-def some(**members: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """An object with any of these members."""
-    return st.fixed_dictionaries({}, optional=members)
 
 
 def part(kind: str, *payloads: Any) -> st.SearchStrategy[dict[str, Any]]:
@@ -72,51 +49,7 @@ FILE_PART = part(
 )
 
 
-def content(*parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return TEXTS | st.lists(st.one_of(*parts), min_size=1, max_size=3)
-
-
-SYSTEM = st.builds(
-    lambda role, said: [{"role": role, "content": said}], st.sampled_from(["system", "developer"]), content(TEXT_PART)
-)
-USER = st.builds(
-    lambda said, name: [{"role": "user", "content": said, **name}],
-    content(TEXT_PART, IMAGE_PART, AUDIO_PART, FILE_PART),
-    some(name=st.just("ann")),
-)
-REFUSAL = st.builds(lambda said: {"type": "refusal", "refusal": said}, TEXTS)
-ASSISTANT = st.builds(
-    lambda said, more: [{"role": "assistant", "content": said, **more}],
-    content(TEXT_PART, REFUSAL),
-    some(refusal=TEXTS, reasoning_content=TEXTS, audio=st.just({"id": "a", "transcript": "Heard."})),
-)
-
-
-def loop(said: Any, calls: list[tuple[str, str, str]], results: list[Any], turned: bool) -> list[dict[str, Any]]:
-    """An assistant's calls and their results, in order or turned round."""
-    made = [
-        {"id": call_id, "type": "custom", "custom": {"name": name, "input": arguments}}
-        if name == "free"
-        else {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-        for call_id, name, arguments in calls
-    ]
-    told = [
-        {"role": "tool", "tool_call_id": call_id, "content": result}
-        for (call_id, _, _), result in zip(calls, results, strict=False)
-    ]
-    return [{"role": "assistant", "content": said, "tool_calls": made}, *(reversed(told) if turned else told)]
-
-
-LOOP = st.builds(
-    loop,
-    st.none() | TEXTS,
-    st.lists(st.tuples(IDS, NAMES, ARGUMENTS), min_size=1, max_size=3),
-    st.lists(content(TEXT_PART), min_size=3, max_size=3),
-    st.booleans(),
-)
-MESSAGES = st.lists(st.one_of(SYSTEM, USER, ASSISTANT, LOOP, LOOP), min_size=1, max_size=6).map(
-    lambda turns: [message for turn in turns for message in turn]
-)
+MESSAGES = histories(TEXTS, IDS, TEXT_PART, IMAGE_PART, AUDIO_PART, FILE_PART)
 SCHEMA = {
     "type": "object",
     "properties": {"default": {"$ref": "#/definitions/A", "description": "d"}, "$ref": {"type": "string"}},
@@ -149,38 +82,30 @@ FORMATS: list[Any] = [
 ]
 
 
-def body_of(messages: list[Any], tools: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    if more.get("response_format") == {"type": "json_object"}:  # the prompt must ask for it too
-        messages = [{"role": "system", "content": "Answer in JSON."}, *messages]
-    return {"model": "m", "messages": messages, **tools, **more}
-
-
-BODY = st.builds(
-    body_of,
+BODY = bodies(
     MESSAGES,
-    st.just({}) | st.fixed_dictionaries({"tools": st.just(TOOLS)}, optional={"tool_choice": st.sampled_from(CHOICES)}),
-    some(
-        max_tokens=st.sampled_from([1, 1024, 9000]),
-        temperature=st.sampled_from([0, 0.5, 2]),
-        top_p=st.sampled_from([0.1, 1]),
-        presence_penalty=st.sampled_from([-2, 0, 1.5]),
-        frequency_penalty=st.sampled_from([-2, 0, 1.5]),
-        stop=st.sampled_from(["END", ["END", " "], []]),
-        seed=st.sampled_from([7, -(2**31), 2**31]),
-        n=st.sampled_from([1, 2]),
-        logprobs=st.booleans(),
-        parallel_tool_calls=st.booleans(),
-        reasoning_effort=EFFORTS,
-        extended_thinking=st.booleans(),
-        response_format=st.sampled_from(FORMATS),
-        service_tier=st.sampled_from(["auto", "default", "flex", "priority", "fast", "scale"]),
-        user=st.just("u"),
-        logit_bias=st.just({"50256": -100}),
-        metadata=st.just({"a": "b"}),
-        verbosity=st.just("low"),
-        prompt_cache_key=st.just("k"),
-        odd_field=st.just(1),
-    ),
+    TOOLS,
+    CHOICES,
+    max_tokens=st.sampled_from([1, 1024, 9000]),
+    temperature=st.sampled_from([0, 0.5, 2]),
+    top_p=st.sampled_from([0.1, 1]),
+    presence_penalty=st.sampled_from([-2, 0, 1.5]),
+    frequency_penalty=st.sampled_from([-2, 0, 1.5]),
+    stop=st.sampled_from(["END", ["END", " "], []]),
+    seed=st.sampled_from([7, -(2**31), 2**31]),
+    n=st.sampled_from([1, 2]),
+    logprobs=st.booleans(),
+    parallel_tool_calls=st.booleans(),
+    reasoning_effort=EFFORTS,
+    extended_thinking=st.booleans(),
+    response_format=st.sampled_from(FORMATS),
+    service_tier=st.sampled_from(["auto", "default", "flex", "priority", "fast", "scale"]),
+    user=st.just("u"),
+    logit_bias=st.just({"50256": -100}),
+    metadata=st.just({"a": "b"}),
+    verbosity=st.just("low"),
+    prompt_cache_key=st.just("k"),
+    odd_field=st.just(1),
 )
 
 SWITCHES = st.sampled_from(
@@ -264,13 +189,7 @@ def test_every_body_is_what_the_host_takes(written: Any, target: Target, data: s
     body = sent(request, target, data.draw(memories(target)))
     if body is None:
         return
-    Body.model_validate(body)
-    check_turns(body["contents"])
-    check_steps(body["contents"])
-    check_tools(body)
-    check_thinking(body, target)
-    if target.host.thinking_switch is ThinkingSwitch.LEVEL:
-        check_signed(body["contents"])
+    assert list(problems(body, target)) == []
 
 
 def test_the_types_let_nothing_through() -> None:
@@ -278,99 +197,6 @@ def test_the_types_let_nothing_through() -> None:
     for odd in ({"thinking": {}}, {"generationConfig": {"topB": 1}}, {"contents": [{"parts": [{"txt": "a"}]}]}):
         with pytest.raises(ValidationError):
             Body.model_validate({"contents": [], **odd})
-
-
-def check_turns(contents: list[Any]) -> None:
-    """A user's turn first, no two alike in a row, one payload a part, and no text without any unless it is signed."""
-    roles = [turn["role"] for turn in contents]
-    assert roles[0] == "user"
-    assert all(one != other for one, other in pairwise(roles))
-    for turn in contents:
-        assert turn["parts"]
-        for part in turn["parts"]:
-            payload = part.keys() - {SIGNATURE, "thought"}
-            assert len(payload) == 1
-            assert part.get("text") != "" or SIGNATURE in part
-
-
-def check_steps(contents: list[Any]) -> None:
-    """Every step's results come at once, first and in the order of its calls, by the same names and ids."""
-    for place, turn in enumerate(contents):
-        calls = [each["functionCall"] for each in turn["parts"] if "functionCall" in each]
-        following = contents[place + 1]["parts"] if place + 1 < len(contents) else []
-        results = [each["functionResponse"] for each in following if "functionResponse" in each]
-        if turn["role"] == "model":
-            assert [(call["name"], call.get("id")) for call in calls] == [
-                (result["name"], result.get("id")) for result in results
-            ]
-            assert all("functionResponse" in each for each in following[: len(results)])
-            assert all(isinstance(call["args"], dict) for call in calls)
-            assert all(isinstance(result["response"], dict) for result in results)
-            assert not any('"$ref":' in json.dumps(result["response"]) for result in results)
-
-
-def check_tools(body: Mapping[str, Any]) -> None:
-    config = body.get("toolConfig", {}).get("functionCallingConfig", {})
-    assert "tools" in body or not config
-    declared = [tool for each in body.get("tools", ()) for tool in each["functionDeclarations"]]
-    assert len(body.get("tools", [0])) == 1
-    allowed = config.get("allowedFunctionNames", [])
-    assert not allowed or config["mode"] == "ANY"
-    assert set(allowed) <= {tool["name"] for tool in declared}
-    for tool in declared:
-        assert tool.get("parametersJsonSchema", {"type": "object"})["type"] == "object"
-        check_schema(tool.get("parametersJsonSchema", {}))
-    generation = body.get("generationConfig", {})
-    assert "responseJsonSchema" not in generation or generation["responseMimeType"] == "application/json"
-    check_schema(generation.get("responseJsonSchema", {}))
-
-
-def check_schema(schema: Mapping[str, Any]) -> None:
-    """No keyword that the host does not document, nothing beside a reference, and nothing that refers to nothing."""
-    documented = {
-        *("$defs", "$ref", "type", "format", "title", "description", "enum", "items", "prefixItems", "minItems"),
-        *("maxItems", "minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties", "required"),
-    }
-    for inner in schemas_in(schema):
-        assert inner.keys() <= documented
-        if "$ref" in inner:
-            assert inner.keys() == {"$ref"}
-            assert inner["$ref"].removeprefix("#/$defs/") in schema["$defs"]
-
-
-def schemas_in(schema: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(schema, dict):
-        yield schema
-        for name in ("properties", "$defs"):
-            for inner in schema.get(name, {}).values():
-                yield from schemas_in(inner)
-        for name in ("items", "additionalProperties"):
-            yield from schemas_in(schema.get(name))
-        for name in ("anyOf", "oneOf", "prefixItems"):
-            for inner in schema.get(name, ()):
-                yield from schemas_in(inner)
-
-
-def check_thinking(body: Mapping[str, Any], target: Target) -> None:
-    config = body.get("generationConfig", {}).get("thinkingConfig", {})
-    assert not {"thinkingBudget", "thinkingLevel"} <= config.keys()
-    assert not config or target.model.abilities.thinking is not Thinking.NONE
-    assert -1 <= config.get("thinkingBudget", 0) <= 24_576
-    if target.model.abilities.thinking is Thinking.ALWAYS:
-        assert config.get("thinkingBudget") != 0
-
-
-def check_signed(contents: list[Any]) -> None:
-    """Since the last user's words, the first call of each step is signed, or the host has signed another one."""
-    begins = max(place for place, turn in enumerate(contents) if is_said(turn))
-    for place, turn in enumerate(contents):
-        calls = [each for each in turn["parts"] if "functionCall" in each]
-        assert place < begins or not calls or any(SIGNATURE in call for call in calls)
-        assert all(call.get(SIGNATURE) != UNSIGNED for call in calls[1:])
-
-
-def is_said(turn: Mapping[str, Any]) -> bool:
-    return turn["role"] == "user" and any("functionResponse" not in each for each in turn["parts"])
 
 
 @given(BODY, targets(), st.data())

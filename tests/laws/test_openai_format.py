@@ -20,17 +20,15 @@ from core.providers.base import Outgoing, Prepared, StreamDecoder
 from core.providers.dispositions import TABLE
 from core.providers.fields import dispose
 from core.providers.openai import OpenAIFormat
-from tests.support.golden import Case, case_id, cases, event_form, failure_form
+from tests.support.golden import Case, case_id, cases
 from tests.support.laws import (
     answered,
     check_nothing_else_escapes,
-    check_splits_never_show,
-    check_truncation_is_never_silent,
     check_whole_is_fold,
     decoded,
 )
 from tests.support.requests import ask
-from tests.support.splitting import cut, pieces
+from tests.support.splitting import cut
 from tests.support.targets import make_target, make_vendor
 
 FORMAT = OpenAIFormat()
@@ -43,50 +41,6 @@ def decoder(*quirks: Quirk, choices: int = 1, custom_tools: Iterable[str] = ()) 
     target = make_target(vendor=make_vendor(quirks=frozenset(quirks)))
     sent = Outgoing(target, "", {}, b"", choices=choices, custom_tools=frozenset(custom_tools))
     return FORMAT.decoder(sent, 200, {})
-
-
-@each_case
-def test_a_transcript_gives_its_events(case: Case) -> None:
-    outcome = decoded(case.decoders(FORMAT)(), [case.data])
-    expected = case.json("expected.json")
-    assert [event_form(event) for event in outcome.events] == expected["events"]
-    assert failure_form(outcome.error) == expected.get("error")
-
-
-@each_case
-def test_a_transcript_says_where_it_is_from(case: Case) -> None:
-    assert case.about["source"]
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if case.has("whole.json")], ids=case_id)
-def test_a_whole_body_is_the_fold_of_its_stream(case: Case) -> None:
-    new = case.decoders(FORMAT)
-    whole = (case.folder / "whole.json").read_bytes()
-    check_whole_is_fold(answered(new(), [case.data]), answered(new(), [whole]))
-
-
-@each_case
-@given(data=st.data())
-@settings(max_examples=12)
-def test_how_bytes_are_cut_never_shows(case: Case, data: st.DataObject) -> None:
-    check_splits_never_show(case.decoders(FORMAT), case.data, data.draw(pieces(case.data)))
-
-
-@each_case
-def test_truncation_is_never_silent(case: Case) -> None:
-    check_truncation_is_never_silent(case.decoders(FORMAT), case.data)
-
-
-@given(st.lists(st.binary(max_size=60), max_size=5))
-def test_arbitrary_bytes_give_events_or_a_failure(reads: list[bytes]) -> None:
-    check_nothing_else_escapes(decoder, reads)
-
-
-@given(st.sampled_from(CASES), st.integers(0, 10_000), st.binary(max_size=4), st.integers(0, 8))
-def test_damaged_transcripts_give_events_or_a_failure(case: Case, at: int, put: bytes, gone: int) -> None:
-    at %= len(case.data)
-    damaged = case.data[:at] + put + case.data[at + gone :]
-    check_nothing_else_escapes(case.decoders(FORMAT), [damaged])
 
 
 ODD: st.SearchStrategy[Any] = st.recursive(
@@ -298,7 +252,7 @@ def test_the_sdk_reads_the_same(case: Case) -> None:
 
 
 def as_sent(case: Case) -> tuple[Event, ...]:
-    outcome = decoded(case.decoders(FORMAT)(), [case.data])
+    outcome = decoded(case.decoders()(), [case.data])
     assert outcome.error is None
     return outcome.events
 

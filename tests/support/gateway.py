@@ -13,8 +13,8 @@ import uvicorn
 from core.ports import Clock, Store
 from core.record import Record
 from functions.gateway.compose import Gateway
-from functions.local.transport import ServerTransport
 from functions.local.keys import create_key
+from functions.local.transport import ServerTransport
 from functions.settings import read_settings
 
 CATALOG = """

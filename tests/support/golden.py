@@ -21,10 +21,14 @@ import orjson
 from core.catalog.model import Abilities, Auth, Format, Quirk, StructuredOutput, Target, Thinking, ThinkingSwitch
 from core.chat import ChatRequest
 from core.errors import GatewayError
-from core.events import Event
-from core.providers.base import Outgoing, Prepared, Provider, StreamDecoder
+from core.events import Event, fold
+from core.memory import tool_turn
+from core.ports import ToolTurn
+from core.providers.base import Prepared, StreamDecoder
+from core.providers.registry import provider
 from core.surfaces.openai_chat import parse_chat
 from core.surfaces.surface import PLAIN
+from tests.support.laws import answered
 from tests.support.targets import make_target, make_vendor
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -78,15 +82,22 @@ class Case:
             **_members(about.get("host", {})),
         )
 
-    def sent(self, provider: Provider) -> Outgoing:
-        """The call that was made."""
-        return provider.encode(self.request, self.target, Prepared())
-
-    def decoders(self, provider: Provider) -> Callable[[], StreamDecoder]:
+    def decoders(self) -> Callable[[], StreamDecoder]:
         """Makes new decoders for the answer."""
-        sent = self.sent(provider)
+        codec = provider(self.format)
+        sent = codec.encode(self.request, self.target, Prepared())
         status, headers = self.about.get("status", 200), self.about.get("headers", {})
-        return lambda: provider.decoder(sent, status, headers)
+        return lambda: codec.decoder(sent, status, headers)
+
+    def turns_before(self) -> Mapping[str, ToolTurn]:
+        """What the transcript that this one goes on from (`after`) left in the tool memory."""
+        if "after" not in self.about:
+            return {}
+        earlier = Case(self.format, self.folder.with_name(self.about["after"]))
+        (choice,) = fold(answered(earlier.decoders()(), [earlier.data]).events).choices
+        turn = tool_turn(earlier.target, choice)
+        assert turn is not None
+        return {call.id: turn for call in choice.tool_calls}
 
     def has(self, file: str) -> bool:
         """Whether an optional file is there."""

@@ -119,7 +119,7 @@ def _simple(shape: Schema) -> Iterator[Json]:
             case "object":
                 inner = shape.get("additionalProperties")
                 yield {"key": least(inner)} if isinstance(inner, dict) else {}
-            case "null":
+            case _:
                 yield None
 
 

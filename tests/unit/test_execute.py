@@ -29,7 +29,7 @@ from core.errors import (
     UpstreamUnavailable,
 )
 from core.events import Event, Finished, ReasoningDelta, TextDelta, ToolCallStarted, UsageReported
-from core.execute import AttemptEnded, Committed, EventBatch, Failed, Step, execute
+from core.execute import AttemptBegan, AttemptEnded, Committed, EventBatch, Failed, Step, execute
 from tests.support.clock import ManualClock, drive, settle
 from tests.support.targets import make_target
 
@@ -97,7 +97,8 @@ async def walk(plan: Plan, *attempts: Sequence[Item]) -> tuple[list[Step], Scrip
     script = Script(clock, attempts)
 
     async def collect() -> list[Step]:
-        return [step async for step in execute(plan, script.call, clock, lambda: 1.0)]
+        walking = execute(plan, script.call, clock, lambda: 1.0)
+        return [step async for step in walking if not isinstance(step, AttemptBegan)]
 
     steps = await drive(clock, collect())
     assert script.closed == len(script.called), "every upstream call is closed"
@@ -131,7 +132,7 @@ class TestStreams:
         steps, _ = await walk(make_plan(A), [(), 2.0, HELLO, (TextDelta(0, " you"),), USED + STOP])
         assert steps[0] == Committed(A, 2.0)
         assert steps[1:4] == [EventBatch(HELLO), EventBatch((TextDelta(0, " you"),)), EventBatch(USED + STOP)]
-        assert steps[4] == AttemptEnded(A, 2000, Usage(input_tokens=3, output_tokens=5), None)
+        assert steps[4] == AttemptEnded(A, 2000, Usage(input_tokens=3, output_tokens=5), None, ttft_ms=2000)
 
     async def test_what_came_before_the_first_token_is_sent_with_it(self) -> None:
         steps, _ = await walk(make_plan(A), [USED, HELLO + STOP])
@@ -366,7 +367,7 @@ class TestSlowCallers:
         script = Script(clock, [[*[HELLO] * (QUEUE_BATCHES + 1), Interrupted("cut")]])
         steps: list[Step] = []
         walking = execute(make_plan(A), script.call, clock, lambda: 1.0)
-        steps.append(await anext(walking))
+        steps += [await anext(walking), await anext(walking)]
         await settle()
         steps += [step async for step in walking]
         assert error_of(steps).code == "interrupted"
@@ -375,6 +376,7 @@ class TestSlowCallers:
         clock = ManualClock()
         script = Script(clock, [[HELLO, NEVER]])
         walking = execute(make_plan(A), script.call, clock, lambda: 1.0)
+        assert isinstance(await anext(walking), AttemptBegan)
         assert isinstance(await anext(walking), Committed)
         await walking.aclose()
         assert script.closed == 1

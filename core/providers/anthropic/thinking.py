@@ -5,17 +5,7 @@ from typing import Final
 
 from core.catalog.model import Target, Thinking, ThinkingSwitch
 from core.chat import ChatRequest, Json
-from core.providers.thinking import ThinkingWish, wish
-
-LEAST_BUDGET: Final = 1_024
-
-# Wire reference, 7.2, read 2026-11-30.
-_BUDGETS: Final[Mapping[str, int]] = {
-    **dict.fromkeys(("minimal", "low"), 1_024),
-    "medium": 8_192,
-    **dict.fromkeys(("high", "xhigh", "max"), 24_576),
-}
-_DEFAULT_EFFORT: Final = "medium"
+from core.providers.thinking import ThinkingWish, claude_budget, wish
 
 # Without it recent models show nothing of what they think.
 _VISIBLE: Final = {"display": "summarized"}
@@ -57,11 +47,10 @@ def thinking_members(
 
 
 def _budget(wanted: ThinkingWish, max_tokens: int) -> dict[str, Json]:
-    if wanted.state != "on" or max_tokens <= LEAST_BUDGET:
+    budget = claude_budget(wanted.effort, max_tokens)
+    if wanted.state != "on" or budget is None:
         return {}
-    budget = _BUDGETS[wanted.effort or _DEFAULT_EFFORT]
-    # A quarter is left for the answer, where the least budget allows it.
-    return {"type": "enabled", "budget_tokens": max(LEAST_BUDGET, min(budget, max_tokens * 3 // 4)), **_VISIBLE}
+    return {"type": "enabled", "budget_tokens": budget.tokens, **_VISIBLE}
 
 
 def _switch(wanted: ThinkingWish, target: Target, *, off: str | None) -> dict[str, Json]:

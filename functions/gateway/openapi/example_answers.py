@@ -10,8 +10,8 @@ from core.decision import Alternative, Decision, Objective
 from core.errors import GatewayError, Interrupted
 from core.events import Event, Finished, TextDelta
 from core.money import Prices, Rates, charge, price
-from core.record import AttemptRow
-from core.surfaces.decision import LIST_PRICE, routing_object
+from core.record import AttemptRow, Record
+from core.surfaces.decision import LIST_PRICE, listed_decision, recorded_decision, routing_object
 from core.surfaces.errors import error_answer
 from core.surfaces.headers import DEFAULT_PREFIX
 from core.surfaces.models import model_list, model_object
@@ -46,6 +46,7 @@ _MODEL: Final = Model(
     aliases=("gemma-4-31b",),
     released="2026-04-02",
 )
+_SERVED: Final = AttemptRow(EXAMPLE_MODEL, "", "served", 806, _USAGE, _COST.input, _COST.output, charged=True)
 _DECISION: Final = Decision(
     pick=EXAMPLE_MODEL,
     policy="default",
@@ -90,6 +91,21 @@ def example_break(surface: Surface) -> dict[str, Any]:
     return _frames(_renderer(surface).error(failure))[-1]
 
 
+def example_decision() -> dict[str, Any]:
+    """The decision for a request that was not made."""
+    return _routing()
+
+
+def example_recorded(surface: Surface) -> dict[str, Any]:
+    """A decision as it was recorded."""
+    return recorded_decision(_record(surface), _usage())
+
+
+def example_decisions(surface: Surface) -> dict[str, Any]:
+    """A list of decisions."""
+    return {"object": "list", "data": [listed_decision(_record(surface), _usage())], "has_more": False}
+
+
 def example_failures() -> dict[int, Any]:
     """A body for each status of a failure."""
     shown: dict[int, Any] = {}
@@ -130,8 +146,26 @@ def _usage(ttft_ms: int | None = None) -> dict[str, Any]:
     return usage_object(_USAGE, charge([_COST], LIST_PRICE), latency_ms=812, ttft_ms=ttft_ms)
 
 
-def _routing(*attempts: AttemptRow) -> dict[str, Any]:
-    return routing_object(_REQUEST_ID, _CREATED, _DECISION, model=EXAMPLE_MODEL, attempts=attempts)
+def _routing(*attempts: AttemptRow, full: bool = False) -> dict[str, Any]:
+    return routing_object(_REQUEST_ID, _CREATED, _DECISION, model=EXAMPLE_MODEL, attempts=attempts, full=full)
+
+
+def _record(surface: Surface) -> Record:
+    return Record(
+        org="",
+        request_id=_REQUEST_ID,
+        key_id="",
+        created_ms=_CREATED * 1_000,
+        lease_until_ms=_CREATED * 1_000,
+        requested_model=EXAMPLE_MODEL,
+        surface=surface.name,
+        stream=False,
+        decision=_routing(_SERVED, full=True),
+        model=EXAMPLE_MODEL,
+        outcome="served",
+        latency_ms=812,
+        finish_reason="stop",
+    )
 
 
 def _envelope(error: GatewayError) -> dict[str, Any]:

@@ -61,6 +61,7 @@ FAILURES: Final[tuple[tuple[type[GatewayError], str, Codes], ...]] = (
         "There is no such thing.",
         {
             "model_not_found": "No model has this id or alias; near matches are named.",
+            "decision_not_found": "The organisation has no decision of this id.",
             "endpoint_not_found": "No endpoint has this path.",
         },
     ),

@@ -3,18 +3,30 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from core.surfaces.openai_chat.body import DEEPEST, MOST_VALUES
 from core.surfaces.surface import Surface
-from functions.gateway.openapi.example_answers import example_answers, example_model, example_models
+from functions.gateway.decisions import LONGEST_LIST, USUAL_LIST
+from functions.gateway.incoming import LARGEST_BODY
+from functions.gateway.openapi.example_answers import (
+    example_answers,
+    example_decision,
+    example_decisions,
+    example_model,
+    example_models,
+    example_recorded,
+)
 from functions.gateway.openapi.example_requests import EXAMPLE_MODEL, example_requests
 from functions.gateway.openapi.shapes import Schema, record, ref, text, whole, words
 
 Operation = dict[str, Any]
 
 CHAT: Final = "Chat"
+DECISIONS: Final = "Decisions"
 MODELS: Final = "Models"
 HEALTH: Final = "Health"
 TAGS: Final = (
     (CHAT, "One completion endpoint on two surfaces."),
+    (DECISIONS, "Which model a request gets, and why."),
     (MODELS, "What can be asked."),
     (HEALTH, "For load balancers and monitors. No key is needed, and nothing else is told."),
 )
@@ -22,6 +34,10 @@ TAGS: Final = (
 _NEEDS_KEY: Final[list[dict[str, list[str]]]] = [{"bearer": []}, {"apiKey": []}]
 _MAY_HAVE_KEY: Final[list[dict[str, list[str]]]] = [{}, *_NEEDS_KEY]
 _REQUEST_ID: Final = text("The id of the request, for questions about it.", pattern="^req-[0-9a-f]{32}$")
+
+_LIMITS: Final = (
+    f"JSON of at most {LARGEST_BODY // 2**20} MB and {MOST_VALUES:,} values, nested at most {DEEPEST} levels deep."
+)
 
 _SURFACES: Final = {
     "routing": (
@@ -47,6 +63,9 @@ def paths(prefix: str, surfaces: tuple[Surface, ...]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for surface in surfaces:
         made[f"{surface.prefix}/chat/completions"] = {"post": _chat(surface, prefix)}
+        made[f"{surface.prefix}/route"] = {"post": _route(surface, prefix)}
+        made[f"{surface.prefix}/routing-decisions"] = {"get": _decisions(surface, prefix)}
+        made[f"{surface.prefix}/routing-decisions/{{response_id}}"] = {"get": _decision(surface, prefix)}
         made[f"{surface.prefix}/models"] = {"get": _models(surface, prefix)}
         made[f"{surface.prefix}/models/{{model_id}}"] = {"get": _model(surface, prefix)}
     made["/healthz"] = {"get": _health("isAlive", "Is the process up?", {})}
@@ -79,21 +98,17 @@ def _chat(surface: Surface, prefix: str) -> Operation:
         "summary": f"Create a chat completion {where[0].lower()}{where[1:]}",
         "description": about,
         "security": _NEEDS_KEY,
-        "requestBody": {
-            "required": True,
-            "description": "JSON of up to 6 MB.",
-            "content": {
-                "application/json": {
-                    "schema": ref(f"{surface.name}.ChatRequest"),
-                    "examples": example_requests(),
-                }
-            },
-        },
+        "requestBody": _body(surface),
         "responses": {
             "200": _answer(surface, prefix),
             **_failed(400, 401, 402, 403, 404, 413, 422, 429, 500, 502, 503, 504),
         },
     }
+
+
+def _body(surface: Surface) -> dict[str, Any]:
+    content = {"schema": ref(f"{surface.name}.ChatRequest"), "examples": example_requests()}
+    return {"required": True, "description": _LIMITS, "content": {"application/json": content}}
 
 
 def _answer(surface: Surface, prefix: str) -> dict[str, Any]:
@@ -117,6 +132,62 @@ def _answer(surface: Surface, prefix: str) -> dict[str, Any]:
                 "examples": example_answers(surface),
             },
             "text/event-stream": {"schema": ref(f"{surface.name}.Event")},
+        },
+    }
+
+
+def _route(surface: Surface, prefix: str) -> Operation:
+    return {
+        "operationId": f"{surface.name}Route",
+        "tags": [DECISIONS],
+        "summary": "Ask which model a request would get",
+        "description": "Takes the body of a chat completion. No model is called, nothing is charged or recorded.",
+        "security": _NEEDS_KEY,
+        "requestBody": _body(surface),
+        "responses": {
+            "200": _found("The decision.", ref("Routing"), prefix, example_decision()),
+            **_failed(400, 401, 403, 404, 413, 422, 500, 503),
+        },
+    }
+
+
+def _decisions(surface: Surface, prefix: str) -> Operation:
+    limit = whole(f"How many. Default: {USUAL_LIST}.", low=1, high=LONGEST_LIST)
+    return {
+        "operationId": f"{surface.name}ListDecisions",
+        "tags": [DECISIONS],
+        "summary": "List the newest decisions",
+        "description": "Those of the key's organisation, of both surfaces.",
+        "security": _NEEDS_KEY,
+        "parameters": [{"name": "limit", "in": "query", "schema": limit, "example": 5}],
+        "responses": {
+            "200": _found("The decisions.", ref("DecisionList"), prefix, example_decisions(surface)),
+            **_failed(400, 401, 500, 503),
+        },
+    }
+
+
+def _decision(surface: Surface, prefix: str) -> Operation:
+    example = example_recorded(surface)
+    shape = text("The `id` of the answer, in the form of either surface.", least=1)
+    return {
+        "operationId": f"{surface.name}GetDecision",
+        "tags": [DECISIONS],
+        "summary": "Look at one decision",
+        "description": "With everything that it weighed, and what came of it.",
+        "security": _NEEDS_KEY,
+        "parameters": [
+            {
+                "name": "response_id",
+                "in": "path",
+                "required": True,
+                "schema": shape,
+                "example": surface.response_id(example["request_id"]),
+            }
+        ],
+        "responses": {
+            "200": _found("The decision.", ref("RecordedDecision"), prefix, example),
+            **_failed(401, 404, 500, 503),
         },
     }
 

@@ -31,6 +31,7 @@ class _Page:
     def __init__(self, document: dict[str, Any]) -> None:
         self._document = document
         self._schemas: dict[str, Schema] = document["components"]["schemas"]
+        self._set_out: set[str] = set()
         self._names = Names({name: _shown(name, self._schemas) for name in self._schemas})
 
     def html(self, style: str) -> str:
@@ -90,7 +91,7 @@ class _Page:
     def _parameters(self, parameters: list[dict[str, Any]]) -> str:
         rows = "".join(
             f"<tr><th>{code(each['name'])}</th><td>{kind(each['schema'], self._names)}, in the {each['in']}</td>"
-            f"<td>{inline(each['schema'].get('description', ''))} Example: {code(each['example'])}</td></tr>"
+            f"<td>{inline(each['schema'].get('description', ''))} Example: {code(str(each['example']))}</td></tr>"
             for each in parameters
         )
         return f'<h4>Parameters</h4><table class="members"><tbody>{rows}</tbody></table>' if rows else ""
@@ -99,12 +100,14 @@ class _Page:
         if body is None:
             return ""
         content = body["content"]["application/json"]
-        fields = member_table(target(content["schema"]["$ref"], self._schemas), self._names)
+        reference = content["schema"]["$ref"]
+        told = f"<h4>Request</h4><p>{kind(content['schema'], self._names)}: {inline(body['description'])}</p>"
+        if reference in self._set_out:
+            return told
+        self._set_out.add(reference)
+        fields = member_table(target(reference, self._schemas), self._names)
         shown = [folded(each["summary"], json_block(each["value"])) for each in content["examples"].values()]
-        return (
-            f"<h4>Request</h4><p>{kind(content['schema'], self._names)}: {inline(body['description'])}</p>"
-            f"{folded('All fields', fields)}{''.join(shown)}"
-        )
+        return f"{told}{folded('All fields', fields)}{''.join(shown)}"
 
     def _answer(self, response: dict[str, Any]) -> str:
         shown = [f"<h4>Answer</h4><p>{inline(response['description'])}</p>"]

@@ -56,7 +56,11 @@ def _chat_request(space: Space) -> Schema:
 
 def _essentials(space: Space) -> dict[str, Schema]:
     return {
-        "model": text("The id of a model, or one of its aliases. `GET /models` lists them.", least=1, most=256),
+        "model": text(
+            "The id of a model or one of its aliases, which `GET /models` lists; or `auto`: the gateway picks one.",
+            least=1,
+            most=256,
+        ),
         "messages": array(
             space.ref("Message"),
             "The whole conversation so far; nothing of it is kept between requests.",

@@ -185,6 +185,27 @@ class TestLeaving:
             assert record.charge is not None
             assert record.charge.total == 0
 
+    async def test_before_the_commit_what_the_host_reported_is_charged(self, tmp_path: Path) -> None:
+        script: list[Step] = [SSE, sse({**usage_chunk(31, 64), "choices": []}), sse(chunk({"content": "x"})), Never()]
+        async with ScriptedUpstream(script) as upstream, running_gateway(tmp_path, upstream.url) as running:
+            async with running.client() as client:
+                asking = asyncio.ensure_future(client.post("/v1/chat/completions", json=body()))
+                await upstream.arrival().wait()
+                await read_by(running, upstream)
+                asking.cancel()
+                await asyncio.gather(asking, return_exceptions=True)
+            record = await settled_record(running)
+        assert [row.outcome for row in record.attempts] == ["caller_left"]
+        assert record.charge is not None
+        assert record.charge.total == 1_053
+
+
+async def read_by(running: Running, upstream: ScriptedUpstream) -> None:
+    """Return once the gateway has read what the upstream sent: its own answers come through the same loop."""
+    async with running.client() as client:
+        for _ in range(5):
+            await client.get("/healthz")
+
 
 async def settled_record(running: Running) -> Record:
     """The one record, once it is settled; bounded by the test's own time limit."""

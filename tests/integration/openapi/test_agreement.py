@@ -108,7 +108,7 @@ def at(body: Json, place: Place) -> Json:
 def replaced(body: Json, place: Place, value: Json) -> Json:
     if not place:
         return value
-    copy = dict(body) if isinstance(body, dict) else list(body)
+    copy: Any = body.copy()
     copy[place[0]] = replaced(body[place[0]], place[1:], value)
     return copy
 
@@ -230,7 +230,9 @@ def test_the_schema_knows_which_fields_go_together(surface: Surface) -> None:
 
 @pytest.mark.parametrize("surface", SURFACES, ids=lambda surface: surface.name)
 def test_the_schema_knows_what_an_assistant_message_needs(surface: Surface) -> None:
-    contents, functions, calls = (None, "", [], "word"), (None, {"name": "word"}), (None, [], [CALL])
+    contents: list[Json] = [None, "", [], "word"]
+    functions: list[Json] = [None, {"name": "word"}]
+    calls: list[Json] = [None, [], [CALL]]
     for content, function, made, refused in product(contents, functions, calls, (None, "")):
         message = {"role": "assistant", "content": content, "refusal": refused}
         message |= {"function_call": function, "tool_calls": made}

@@ -16,8 +16,8 @@ from core.decision import Alternative, Decision, Objective
 from core.errors import GatewayError, Interrupted, SilentUpstream
 from core.events import Event, fold
 from core.money import Charge
-from core.record import AttemptRow
-from core.surfaces.decision import routing_object
+from core.record import AttemptRow, Record
+from core.surfaces.decision import MOST_NAMED, listed_decision, recorded_decision, routing_object
 from core.surfaces.errors import error_answer
 from core.surfaces.models import model_list, model_object
 from core.surfaces.openai_chat import StreamRenderer, render_reply, usage_object
@@ -91,6 +91,29 @@ ROUTING_OBJECTS = st.builds(
     st.lists(ATTEMPTS, max_size=2),
     st.sampled_from([None, "max_tokens"]),
 )
+RECORDS = st.builds(
+    lambda decision, attempts, **members: Record(
+        org="default",
+        request_id=ID,
+        key_id="key",
+        created_ms=5,
+        lease_until_ms=5,
+        requested_model="small-alias",
+        decision=routing_object(ID, 5, decision, model=decision.pick, attempts=attempts, full=True),
+        attempts=tuple(attempts),
+        **members,
+    ),
+    DECISIONS,
+    st.lists(ATTEMPTS, max_size=2),
+    surface=st.sampled_from(["routing", "plain"]),
+    stream=st.booleans(),
+    model=st.none() | NAMES,
+    outcome=st.sampled_from(["open", "served", "failed", "caller_left"]),
+    latency_ms=st.none() | COUNTS,
+    ttft_ms=st.none() | COUNTS,
+    finish_reason=st.sampled_from([None, "stop", "tool_calls"]),
+    error_code=st.sampled_from([None, "deadline_exceeded"]),
+)
 FAILURES = st.sampled_from([Interrupted, SilentUpstream]).map(lambda kind: kind("It broke off."))
 
 
@@ -149,6 +172,21 @@ def test_frames_of_streams(
             assert faults(frame_component(surface, frame["object"]), frame, closed=True) == []
 
 
+@given(RECORDS, st.none() | USAGE_OBJECTS)
+def test_recorded_decisions(record: Record, usage: Json) -> None:
+    assert faults("RecordedDecision", wire(recorded_decision(record, usage)), closed=True) == []
+    assert faults("ListedDecision", wire(listed_decision(record, usage)), closed=True) == []
+
+
+def test_a_decision_that_ruled_out_more_models_than_it_names() -> None:
+    excluded = {"no_vision": tuple(f"lab/{number}" for number in range(MOST_NAMED + 1))}
+    decision = Decision("lab/small", "default", Objective.COST, (), "Why not.", excluded=excluded)
+    made = routing_object(ID, 5, decision, model="lab/small", full=True)
+    record = Record("default", ID, "key", 5, 5, "auto", "plain", False, made)
+    assert faults("RecordedDecision", wire(recorded_decision(record, None)), closed=True) == []
+    assert faults("ListedDecision", wire(listed_decision(record, None)), closed=True) == []
+
+
 def frame_component(surface: Surface, kind: str) -> str:
     """The component that the stream's own description names for a kind of frame."""
     event: Any = document()["components"]["schemas"][f"{surface.name}.Event"]
@@ -205,8 +243,8 @@ def test_every_code_that_is_raised_is_documented_under_its_status() -> None:
             kind = by_name.get(found.name.rpartition(".")[2])
             if kind is None or found.call is None:
                 continue
-            codes = [each.value for each in found.call.keywords if each.arg == "code"]
-            written = {each.value for each in codes if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+            given = [each.value for each in found.call.keywords if each.arg == "code"]
+            written = {each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)}
             raised.setdefault(str(kind.status), set()).update(written or {kind.default_code})
     responses = document()["components"]["responses"]
     stream = component("StreamFailure")["properties"]["code"]["enum"]

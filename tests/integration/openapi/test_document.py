@@ -14,8 +14,8 @@ from starlette.routing import Route
 from core.catalog.loader import load_catalog
 from core.surfaces.openai_chat import parse_chat
 from core.surfaces.surface import SURFACES, Surface
-from functions.gateway.app import LARGEST_BODY
 from functions.gateway.compose import Gateway
+from functions.gateway.incoming import LARGEST_BODY
 from functions.gateway.openapi.document import openapi_document
 from functions.settings import read_settings
 from tests.support.schemas import PREFIX, component, document, faults

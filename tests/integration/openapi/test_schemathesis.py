@@ -34,8 +34,8 @@ OPERATIONS = [
     for path, methods in document()["paths"].items()
     for method, operation in methods.items()
     for mode in GenerationMode
-    # Only a body can be wrong in more ways than none.
-    if mode is GenerationMode.POSITIVE or "requestBody" in operation
+    # Nothing else can be wrong: a path has any text in it.
+    if mode is GenerationMode.POSITIVE or "requestBody" in operation or "query" in str(operation.get("parameters"))
 ]
 
 
@@ -61,7 +61,7 @@ def test_answers_to_random_requests(
     running: Running, described: schemathesis.BaseSchema, path: str, method: str, mode: GenerationMode
 ) -> None:
     operation = described[path][method.upper()]
-    most = 40 if "requestBody" in document()["paths"][path][method] else 10
+    most = 30 if path.endswith("/chat/completions") else 10
 
     @settings(max_examples=most, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(operation.as_strategy(generation_mode=mode))

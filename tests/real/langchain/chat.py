@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_openai import ChatOpenAI
 
-llm = ChatOpenAI(model=os.environ["MODEL"], temperature=0, max_tokens=12, timeout=60, max_retries=2)
+llm = ChatOpenAI(model=os.environ["MODEL"], temperature=0, max_tokens=12, stream_usage=True)
 
 messages = [
     ("system", "You are a helpful assistant that translates English to French. Translate the user sentence."),

@@ -46,26 +46,6 @@ streamed.push(message, ...results(message));
 const after = await client.chat.completions.create({ model, messages: streamed, tools, max_tokens: 12 });
 print({ helper: after.choices[0].message.content });
 
-// The helper that runs the tools itself.
-const ran = client.chat.completions.runTools({
-  model,
-  messages: [{ role: "user", content: "What is the weather like in Rome?" }],
-  stop: ["falls"],
-  tools: [
-    {
-      type: "function",
-      function: {
-        name: "get_weather",
-        description: "Get current temperature for a given location.",
-        parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
-        parse: JSON.parse,
-        function: getWeather,
-      },
-    },
-  ],
-});
-print({ ran: await ran.finalContent() });
-
 const Person = z.object({ name: z.string(), age: z.number() });
 const parsed = await client.chat.completions.parse({
   model,

@@ -51,7 +51,11 @@ with client.chat.completions.stream(
     final = stream.get_final_completion()
 message = final.choices[0].message
 assert final.usage is not None
-print(json.dumps({"helper": spoken == message.content, "final": message.content, "total_tokens": final.usage.total_tokens}))
+print(
+    json.dumps(
+        {"helper": spoken == message.content, "final": message.content, "total_tokens": final.usage.total_tokens}
+    )
+)
 
 # And on with the conversation.
 messages += [message.model_dump(), {"role": "user", "content": "Say it again"}]

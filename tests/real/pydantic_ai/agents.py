@@ -27,7 +27,7 @@ def get_weather(city: str) -> str:
 
 ran = weather.run_sync("What is the weather like in Paris and Rome? think")
 print(json.dumps({"tools": ran.output, "requests": ran.usage.requests}))
-later = weather.run_sync("And in Oslo?", message_history=ran.all_messages()[:2])
+later = weather.run_sync("And in Oslo?", message_history=ran.all_messages())
 print(json.dumps({"later": later.output}))
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from core.providers.thinking import is_claude
 from tests.support.bedrock_frames import events
@@ -30,6 +31,8 @@ class BedrockWire:
             yield found[1]
             return
         target = self._row.target
+        if request.path != f"/model/{quote(target.host.upstream_model, safe=':')}/converse-stream":
+            yield "The provided model identifier is invalid."
         additional = body.get("additionalModelRequestFields", {})
         inference = body.get("inferenceConfig", {})
         for name, theirs in SAMPLING.items():

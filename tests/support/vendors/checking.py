@@ -63,19 +63,22 @@ class CheckingVendor:
     """One row's vendor.
 
     `forgives` tells whether it takes a history without its thinking, all or none; `refused` is what it found wrong,
-    `served` what it answered.
+    `served` what it answered; one that `is_down` answers nobody.
     """
 
     row: Row
     forgives: bool = False
     refused: list[str] = field(default_factory=list)
     served: list[Received] = field(default_factory=list)
+    is_down: bool = False
 
     def __post_init__(self) -> None:
-        self._wire = wire_of(self.row)
+        self.wire = wire_of(self.row)
 
     def script(self, request: Received) -> Sequence[Step]:
         """The answer to a call."""
+        if self.is_down:
+            return reply({"message": "down"}, 503)
         if denied := credential_problem(self.row, request):
             return self._refuse(403 if self.row.format is Format.BEDROCK else 401, denied)
         # The path behind the row's own step; a signature is of the whole.
@@ -84,25 +87,25 @@ class CheckingVendor:
             body = json.loads(request.body)
         except ValueError:
             return self._refuse(400, "the body is not JSON")
-        found = next(self._wire.problems(inner, body), None)
+        found = next(self.wire.problems(inner, body), None)
         if found is not None:
             return self._refuse(400, found)
-        turns = self._wire.turns(body)
+        turns = self.wire.turns(body)
         if len(turns) >= len(SCRIPT):
             return self._refuse(400, "the conversation is over")
-        made = [self._wire.made(spoken, number) for number, spoken in enumerate(self._script())]
+        made = [self.wire.made(spoken, number) for number, spoken in enumerate(self._script())]
         found = next(mismatches(turns, made, without_thinking=self.forgives), None)
         if found is not None:
             return self._refuse(400, found)
         self.served.append(request)
-        return self._wire.answer(self._script()[len(turns)], len(turns))
+        return self.wire.answer(self._script()[len(turns)], len(turns))
 
     def _script(self) -> Sequence[Spoken]:
         return SCRIPT if self.row.thinks else [replace(spoken, thinking="") for spoken in SCRIPT]
 
     def _refuse(self, status: int, message: str) -> Sequence[Step]:
         self.refused.append(message)
-        return self._wire.refusal(status, message)
+        return self.wire.refusal(status, message)
 
 
 class CheckingUpstream(ScriptedUpstream):

@@ -22,8 +22,10 @@ KEYWORDS = frozenset(
     {
         *("$defs", "$ref", "type", "format", "title", "description", "enum", "items", "prefixItems", "minItems"),
         *("maxItems", "minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties", "required"),
+        *("minLength", "maxLength", "minProperties", "maxProperties", "pattern", "nullable", "propertyOrdering"),
     }
 )
+"""What the API reference and the SDK's `Schema` name."""
 
 
 class Body(BaseModel):

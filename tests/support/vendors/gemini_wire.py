@@ -47,9 +47,9 @@ class GeminiWire:
 
     def answer(self, spoken: Spoken, number: int) -> Sequence[Step]:
         """The stream of a response: a chunk for each part, then the reason."""
-        usage = {"promptTokenCount": 50, "cachedContentTokenCount": 10, "candidatesTokenCount": 12}
-        usage |= {"thoughtsTokenCount": 8} if spoken.thinking else {}
-        usage["totalTokenCount"] = 62 + usage.get("thoughtsTokenCount", 0)
+        thoughts = 8 if spoken.thinking else 0
+        usage = {"promptTokenCount": 50, "cachedContentTokenCount": 10, "candidatesTokenCount": 20 - thoughts}
+        usage |= {"totalTokenCount": 70, **({"thoughtsTokenCount": thoughts} if thoughts else {})}
         chunks: list[Any] = [{"content": {"role": "model", "parts": [part]}} for part in self._parts(spoken, number)]
         chunks.append({"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "STOP"})
         lines = (

@@ -53,7 +53,7 @@ _DIALECTS: Mapping[str, Dialect] = {
     "alibaba": Dialect(adds=frozenset({"enable_thinking", "thinking_budget"})),
     "vllm": Dialect("reasoning", frozenset({"chat_template_kwargs"}), says_stop=True),
     "llama-cpp": Dialect(adds=frozenset({"chat_template_kwargs"})),
-    "generic": Dialect("closing tag", frozenset({"chat_template_kwargs"}), says_stop=True),
+    "generic": Dialect(adds=frozenset({"chat_template_kwargs"}), says_stop=True),
 }
 
 
@@ -66,10 +66,10 @@ class OpenAIWire:
 
     def problems(self, request: Received, body: Any) -> Iterator[str]:
         """What OpenAI refuses, what this vendor refuses, then what is wrong with the history."""
+        yield from self._address(request, body)
         if found := refusal(request):
             yield found[1]
             return
-        yield from self._address(request, body)
         yield from self._types(body)
         yield from self._members(body)
         yield from self._roles(body["messages"])
@@ -126,6 +126,8 @@ class OpenAIWire:
     def _address(self, request: Received, body: Any) -> Iterator[str]:
         target = self._row.target
         path, _, query = request.path.partition("?")
+        if not path.endswith("/chat/completions"):
+            yield f"Unknown request URL: {path}"
         if target.has(Quirk.URLS_IN_PATH) and f"/deployments/{target.host.upstream_model}/" not in path:
             yield f"no deployment in {path}"
         version = target.host.api_version
@@ -156,10 +158,9 @@ class OpenAIWire:
         names = {theirs: ours for ours, theirs in target.vendor.renames.items()}
         for name in body:
             ours = names.get(name, name)
-            if ours not in ("max_tokens", "max_completion_tokens") and target.refuses(ours):
+            is_refused = ours not in ("max_tokens", "max_completion_tokens") and target.refuses(ours)
+            if is_refused or name in target.vendor.renames:
                 yield f"Unsupported parameter: '{name}' is not supported with this model."
-        if "max_tokens" in body and target.vendor.renames.get("max_tokens"):
-            yield "Unsupported parameter: 'max_tokens' is not supported with this model."
         wants_usage = body.get("stream_options", {}).get("include_usage") is True
         if wants_usage == target.has(Quirk.NO_STREAM_OPTIONS):
             yield f"stream_options: {body.get('stream_options')}"
@@ -215,6 +216,8 @@ class OpenAIWire:
     def _thought(self, spoken: Spoken, number: int) -> list[dict[str, Any]]:
         text = spoken.thinking
         pieces = [text[:7], text[7:]] if text else []
+        if self._row.target.has(Quirk.CLOSING_THINK_TAG):
+            return [{"content": f"{text}</think>"}]
         match self._dialect.thinks_in:
             case "both":
                 return [{"reasoning": piece, "reasoning_content": piece} for piece in pieces]
@@ -223,8 +226,6 @@ class OpenAIWire:
                 return [{"reasoning": text, "reasoning_details": [detail]} for detail in made]
             case "tags":
                 return [{"content": f"<think>{text}</think>"}] if text else []
-            case "closing tag":
-                return [{"content": f"{text}</think>"}]
             case "chunks":
                 return [{"content": [{"type": "thinking", "thinking": [{"type": "text", "text": p}]}]} for p in pieces]
             case "nothing":

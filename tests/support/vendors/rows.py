@@ -57,10 +57,10 @@ class Row:
         return vendor, replace(self.target.model, id=self.slug, aliases=(), hosts=(host,), deprecated=None)
 
 
-def catalog_of(rows: Sequence[Row], address: str) -> str:
-    """The rows as a catalog file in its compiled form."""
-    vendors, models = zip(*(row.at(address) for row in rows), strict=True)
-    return compile_catalog(vendors, models, {}).decode()
+def catalog_of(rows: Sequence[Row], address: str, models: Sequence[Model] = ()) -> str:
+    """The rows, and models of several of them, as a catalog file in its compiled form."""
+    vendors, own = zip(*(row.at(address) for row in rows), strict=True)
+    return compile_catalog(vendors, [*own, *models], {}).decode()
 
 
 def keys_of(rows: Sequence[Row]) -> Mapping[str, str]:
@@ -81,8 +81,8 @@ def shipped_rows() -> Iterator[Row]:
                 continue
             if vendor.region == SIGNED_REGION:
                 target = replace(target, vendor=replace(vendor, key_env=None))
-            kind = (vendor.name, host.thinking_switch, model.abilities.thinking, host.api_version, host.quirks)
-            kind += (model.abilities.forced_tools,)
+            able = model.abilities
+            kind = (vendor.name, host.thinking_switch, able.thinking, able.forced_tools, host.api_version, host.quirks)
             if kind not in seen:
                 seen.add(kind)
                 yield Row(_slug(vendor.name, model.id), target)

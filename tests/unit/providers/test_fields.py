@@ -446,3 +446,61 @@ def test_supported_parameters_follow_abilities_formats_and_refusals() -> None:
     assert not {"logprobs", "seed", "top_p", "n", "modalities"} & set(claude)
     assert "seed" in supported_parameters([able, target(Format.GEMINI)])
     assert {"n", "audio"} <= set(supported_parameters([target(choices=2, audio_output=True)]))
+
+
+@pytest.mark.parametrize("kind", [{"type": "json_object"}, {"type": "json_schema", "json_schema": {"name": "n"}}])
+def test_json_beside_tools_is_refused_where_a_host_does_not_take_both(kind: Json) -> None:
+    able = Abilities(tools=True, json_mode=True, structured_output=StructuredOutput.VERIFIED)
+    older = make_target(
+        vendor=make_vendor(format=Format.GEMINI), abilities=able, quirks=frozenset({Quirk.JSON_WITHOUT_TOOLS})
+    )
+    both = chat(response_format=kind, tools=[FUNCTION])
+    refused = dispose(both, older).refused
+    assert {name for name, _ in refused} == {"response_format"}
+    assert dispose(both, make_target(vendor=make_vendor(format=Format.GEMINI), abilities=able)).refused == ()
+    assert dispose(chat(response_format=kind), older).refused == ()
+    assert dispose(chat(response_format={"type": "text"}, tools=[FUNCTION]), older).refused == ()
+
+
+@pytest.mark.parametrize("wire", [Format.ANTHROPIC, Format.BEDROCK])
+@pytest.mark.parametrize(
+    ("members", "reported"),
+    [
+        ({"reasoning_effort": "high", "max_tokens": 40_000}, ()),
+        ({"reasoning_effort": "high", "max_tokens": 20_000}, ("reasoning_effort",)),  # the budget is cut
+        ({"reasoning_effort": "low", "max_tokens": 1_200}, ()),
+        ({"reasoning_effort": "low", "max_tokens": 1_024}, ("reasoning_effort",)),  # there is none
+        ({"extended_thinking": True, "max_tokens": 1_024}, ("extended_thinking",)),
+        ({"extended_thinking": False, "max_tokens": 1_024}, ()),
+        ({"extended_thinking": True, "max_tokens": 2_000}, ()),
+    ],
+)
+def test_a_budget_that_does_not_fit_is_reported(
+    wire: Format, members: Mapping[str, Json], reported: tuple[str, ...]
+) -> None:
+    by_budget = make_target(
+        vendor=make_vendor(format=wire),
+        abilities=Abilities(thinking=Thinking.OPTIONAL),
+        max_output_tokens=64_000,
+        thinking_switch=ThinkingSwitch.BUDGET,
+    )
+    assert dispose(chat(**members), by_budget).reported == reported
+
+
+def test_a_level_is_still_sent_where_there_is_no_room_for_a_budget() -> None:
+    both = target(Format.ANTHROPIC, ThinkingSwitch.BUDGET, thinking=Thinking.OPTIONAL, efforts=("low", "high"))
+    assert dispose(chat(reasoning_effort="high", max_tokens=1_000), both).sends("reasoning_effort")
+
+
+@pytest.mark.parametrize(("wire", "is_told"), [(wire, wire in (Format.ANTHROPIC, Format.BEDROCK)) for wire in Format])
+def test_more_cache_marks_than_claude_takes_are_reported(wire: Format, is_told: bool) -> None:
+    mark = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+    texts = [{"type": "text", "text": "a", **mark}] * 3
+    called = {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}], "tool_calls": [CALL]}
+    result = {"role": "tool", "tool_call_id": "call_1", "content": texts}
+    few = chat(messages=[*said(*texts), called, result], tools=[FUNCTION])
+    many = chat(messages=[*said(*texts, *texts[:1]), called, result], tools=[FUNCTION])
+    name = "messages[].content[].prompt_cache_breakpoint"
+    assert name not in dispose(few, target(wire, tools=True)).reported or wire is Format.GEMINI
+    disposed = dispose(many, target(wire, tools=True))
+    assert (name in disposed.reported and disposed.sends(name)) is is_told

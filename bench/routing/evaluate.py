@@ -1,0 +1,18 @@
+"""The evaluation of routing: `python -m bench.routing.evaluate`, or `make eval-routing`."""
+
+from bench.routing import near_duplicates, speed, tasks, tokens
+from core.routing.weights import shipped_weights
+
+
+def main() -> None:
+    weights = shipped_weights()
+    crossed = len(near_duplicates.crossing())
+    for lines in (tasks.report(weights), tokens.report(), speed.report(weights)):
+        for line in lines:
+            print(line)
+        print()
+    print(f"Near duplicates across training and held-out: {crossed}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""What every endpoint reads of a request, and how it answers with JSON; it knows no endpoint."""
+
+import orjson
+from fastapi import Request
+from fastapi.responses import Response
+
+from core.errors import RequestTooLarge
+from core.service import Service
+from core.surfaces.headers import answer_headers
+
+LARGEST_BODY = 6 * 1024 * 1024
+
+
+def token_of(request: Request) -> str | None:
+    """The caller's key, from either header."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token.strip():
+        return token.strip()
+    return request.headers.get("x-api-key")
+
+
+async def body_of(request: Request) -> bytes:
+    """The body, refused as soon as it is known to be too large.
+
+    Raises:
+        RequestTooLarge: It is.
+    """
+    announced = request.headers.get("content-length", "")
+    if announced.isdigit() and int(announced) > LARGEST_BODY:
+        raise _too_large()
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST_BODY:
+            raise _too_large()
+    return b"".join(parts)
+
+
+def _too_large() -> RequestTooLarge:
+    return RequestTooLarge(
+        f"The body is larger than {LARGEST_BODY // 1024 // 1024} MB. Send images and files by URL, or fewer of them."
+    )
+
+
+def json_answer(gateway: Service, value: object, request_id: str | None = None) -> Response:
+    """A value as a JSON answer, under a new request id unless it has one."""
+    parts = gateway.parts
+    headers = answer_headers(parts.header_prefix, request_id or parts.new_request_id())
+    return Response(orjson.dumps(value), headers=headers, media_type="application/json")
