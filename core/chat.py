@@ -171,10 +171,10 @@ class ResponseFormat:
 class ChatRequest:
     """What a caller asks of a model.
 
-    The typed members are what formats map from. `written` is the caller's body as parsed, without nulls and without
-    our extensions: OpenAI-format upstreams are sent from it. `unknown` names the members nobody documents (plain
-    surface only), by dotted path. `max_tokens` is the one limit in tokens, reasoning included; `stop` is never empty
-    strings; `legacy_functions` tells that the caller used the deprecated `functions`.
+    The typed members are what formats map from. `written` is the caller's body as parsed, without our extensions and
+    without the nulls of known fields: OpenAI-format upstreams are sent from it. `unknown` names the members nobody
+    documents (plain surface only), by dotted path. `max_tokens` is the one limit in tokens, reasoning included; `stop`
+    is never empty strings; `legacy_functions` tells that the caller used the deprecated `functions`.
     """
 
     model: str

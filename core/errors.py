@@ -222,7 +222,8 @@ class UpstreamFailure(GatewayError):
 
     Args:
         message: For the caller; names no provider.
-        detail: For the operator's log: the upstream's own words, cut short.
+        detail: For the operator's log: status, code and class; never an upstream's own sentences, which may quote
+            a prompt or a key.
         upstream_status: HTTP status of the upstream's answer, or None when there was none.
         upstream_code: The upstream's machine-readable code, as a string.
     """

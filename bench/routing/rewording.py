@@ -13,7 +13,7 @@ POLITE: Final = {
     "es": ("Hola, ", "Buenas, ", "por favor, "),
     "pt": ("Oi, ", "Olá, ", "por favor, "),
     "it": ("Ciao, ", "Salve, ", "per favore, "),
-    "zh": ("你好，", "麻烦你，", "请问，"),
+    "zh": ("你好，", "麻烦你，", "请问，"),  # noqa: RUF001 - Chinese commas are meant
     "ja": ("すみません、", "お願いします。"),
     "ar": ("مرحبا، ", "لو سمحت، "),
     "hi": ("नमस्ते, ", "कृपया "),
@@ -27,7 +27,7 @@ def lower_case(text: str, language: str) -> str:
 
 def bare(text: str, language: str) -> str:
     """Without the marks at the ends of sentences."""
-    return re.sub(r"[.!?。！？؟]+(?=\s|$)", "", text)
+    return re.sub(r"[.!?。\uff01\uff1f؟]+(?=\s|$)", "", text)
 
 
 def polite(text: str, language: str) -> str:

@@ -61,7 +61,9 @@ def calibration_error(judged: Sequence[Judged]) -> float:
     bins: dict[int, list[Judged]] = defaultdict(list)
     for each in judged:
         bins[min(BINS - 1, int(each.found.confidence * BINS))].append(each)
-    gaps = (abs(sum(each.found.confidence for each in held) - sum(each.right for each in held)) for held in bins.values())
+    gaps = (
+        abs(sum(each.found.confidence for each in held) - sum(each.right for each in held)) for held in bins.values()
+    )
     return sum(gaps) / len(judged)
 
 

@@ -3,7 +3,7 @@
 The table is in `dispositions`; here it meets what the caller set and what the target can do. Nothing is sent from here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -128,9 +128,31 @@ def dispose(request: ChatRequest, target: Target, fields: Fields | None = None) 
     return Disposed(frozenset(kept), tuple(sorted(reported)), tuple(refused))
 
 
-def refusal(disposed: Disposed) -> InvalidRequest | None:
+def refusal(disposed: Disposed, request: ChatRequest) -> InvalidRequest | None:
     """What the caller is told when a target refuses the request; None when it does not."""
     if not disposed.refused:
         return None
     field, reason = disposed.refused[0]
-    return InvalidRequest(reason, param=field, code="unsupported_parameter")
+    return InvalidRequest(reason, param=first_place(field, request), code="unsupported_parameter")
+
+
+def first_place(pattern: str, request: ChatRequest) -> str:
+    """Where a field first stands in a request: `messages[1].content[0].file` for `messages[].content[].file`.
+
+    A pattern that the caller's own words do not match comes back as it is.
+    """
+    found = _first(request.written, pattern.replace("[]", ".[]").split("."))
+    return pattern if found is None else found.removeprefix(".")
+
+
+def _first(value: Json, steps: Sequence[str]) -> str | None:
+    """The path from a value on; None where it leads to nothing."""
+    if not steps:
+        return None if value is None else ""
+    step, rest = steps[0], steps[1:]
+    if step == "[]":
+        items = value if isinstance(value, list) else ()
+        found = ((index, _first(item, rest)) for index, item in enumerate(items))
+        return next((f"[{index}]{path}" for index, path in found if path is not None), None)
+    path = _first(value.get(step), rest) if isinstance(value, Mapping) else None
+    return None if path is None else f".{step}{path}"

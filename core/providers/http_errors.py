@@ -24,7 +24,16 @@ from core.errors import (
     UpstreamUnavailable,
 )
 
-MAX_DETAIL: Final = 500
+MAX_MESSAGE: Final = 2000
+"""Characters of a host's message that are read at all."""
+
+LONGEST_WAIT_S: Final = 86_400.0
+"""A longer wait than a day is no wait that a host means."""
+
+_MAX_WORD: Final = 64
+_MAX_STEPS: Final = 32
+# Words of letters and short numbers: what mixes the two without a separator may be a key or an id.
+_WORD: Final = re.compile(r"(?:[A-Za-z]++|\d{1,5}+)(?:[_.-](?:[A-Za-z]++|\d{1,5}+))*+")
 
 _CLASSES: Final[Mapping[int, type[UpstreamFailure]]] = {
     401: AccountFailure,
@@ -80,21 +89,34 @@ class ErrorBody:
     @property
     def word(self) -> str:
         """The most telling machine-readable word: the code, unless that only repeats a status beside a type."""
-        return self.type if self.code.isdigit() and self.type else self.code or self.type
+        code, kind = machine_word(self.code), machine_word(self.type)
+        return kind if code.isdigit() and kind else code or kind
 
-    @property
-    def detail(self) -> str:
-        """The host's own words, for the operator's log alone."""
-        words = ": ".join(word for word in (self.word, self.message) if word)
-        return words[:MAX_DETAIL]
+
+def machine_word(text: str) -> str:
+    """A code or type as its host wrote it, or nothing where it may be a text, a key or an id instead."""
+    text = text[: _MAX_WORD + 1].strip()
+    return text if len(text) <= _MAX_WORD and _WORD.fullmatch(text) else ""
+
+
+def failure_detail(kind: type[UpstreamFailure], status: int, word: str) -> str:
+    """What the operator's log says of a failure: never the host's own sentences, which may hold prompts and keys.
+
+    Args:
+        kind: The class that was found.
+        status: The HTTP status, or the one that an in-band error stands for.
+        word: The host's code, as `machine_word` gave it; may be empty.
+    """
+    said = f"{status} {word}" if word and word != str(status) else f"{status}"
+    return f"{said}: {kind.__name__}"
 
 
 def read_error(body: bytes) -> ErrorBody:
-    """Read an error body in any of the known forms; what is not JSON is its own message, cut short."""
+    """Read an error body in any of the known forms; what is not JSON is its own message. Messages are cut short."""
     try:
         said = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return ErrorBody(message=body[: 4 * MAX_DETAIL].decode(errors="replace").strip()[:MAX_DETAIL])
+        return ErrorBody(message=body[:MAX_MESSAGE].decode(errors="replace").strip())
     return error_of(said)
 
 
@@ -103,7 +125,7 @@ def error_of(said: Json) -> ErrorBody:
     if isinstance(said, list):
         said = said[0] if said else None
     if not isinstance(said, dict):
-        return ErrorBody(message="" if said is None else str(said)[:MAX_DETAIL])
+        return ErrorBody(message="" if said is None else _text(said))
     error = said.get("error")
     if isinstance(error, dict):
         return _from_object(error)
@@ -131,7 +153,7 @@ def _from_detail(said: Mapping[str, Json]) -> ErrorBody:
     if not isinstance(first, dict):
         return ErrorBody(message=_text(first), fields=said)
     place = first.get("loc")
-    steps = [str(step) for step in place if step != "body"] if isinstance(place, list) else []
+    steps = [str(step)[:_MAX_WORD] for step in place[:_MAX_STEPS] if step != "body"] if isinstance(place, list) else []
     return ErrorBody(
         message=_text(first.get("msg") or first.get("message")),
         type=_text(first.get("type")),
@@ -141,7 +163,12 @@ def _from_detail(said: Mapping[str, Json]) -> ErrorBody:
 
 
 def _text(value: Json) -> str:
-    return "" if value is None or isinstance(value, dict | list | bool) else str(value)
+    return "" if value is None or isinstance(value, dict | list | bool) else str(value)[:MAX_MESSAGE]
+
+
+def sensible_wait_s(seconds: float | None) -> float | None:
+    """A wait that a host may mean, or None (wire reference, 10.7, read 2026-11-30)."""
+    return seconds if seconds is not None and 0 <= seconds <= LONGEST_WAIT_S else None
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -154,6 +181,10 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
         headers: Names in lower case.
         now: The current time, with a time zone.
     """
+    return sensible_wait_s(_asked_s(headers, now))
+
+
+def _asked_s(headers: Mapping[str, str], now: datetime) -> float | None:
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000

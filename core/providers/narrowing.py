@@ -288,5 +288,6 @@ ADJUSTED: Final[Mapping[str, Callable[[ChatRequest, Target], bool]]] = {
     BREAKPOINT: _has_many_marks,
     "stop": _has_blank,
     "tool_choice": _still_offers,
+    "function_call": _still_offers,
 }
 """Fields that are sent, but not as they were written when this holds: kept and reported."""

@@ -6,11 +6,10 @@ from typing import Final
 from core.errors import BadReply
 from core.framing.sse import MAX_EVENT_BYTES
 from core.providers.failure_words import bad_reply
-from core.providers.http_errors import MAX_DETAIL
 
 _BLANK: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
-_PAGE_BYTES: Final = 4 * MAX_DETAIL
+_PAGE_BYTES: Final = 2000
 
 
 class Form(Enum):
@@ -66,5 +65,4 @@ class Opening:
 
     def page(self) -> BadReply:
         """The failure that a web page under a success is: a proxy's, or a wrong address."""
-        page = bytes(self._body[:_PAGE_BYTES]).decode(errors="replace")
-        return bad_reply(page[:MAX_DETAIL])
+        return bad_reply("a web page came instead of an answer")

@@ -92,6 +92,11 @@ class Named(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return chosen(self._bits, self._names)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Named) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # compared by what it holds, which is not kept
+
     @overload
     def __getitem__(self, index: int) -> str: ...
     @overload

@@ -94,8 +94,8 @@ class HealthBoard:
                 self._keep(host, cooled(health, now, OUT_OF_ROTATION_S))
             case Lesson.ACCOUNT:
                 self._keep(vendor, cooled(self._known.get(vendor, _UNKNOWN), now, OUT_OF_ROTATION_S))
-            case Lesson.NOTHING:
-                pass
+            case _:
+                pass  # nothing is learnt
 
     def probe(self, target: Target, now: float) -> None:
         """A request is about to find out whether a doubtful host is well again."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
 import orjson
 
@@ -123,6 +123,8 @@ def _message_tokens(message: Message) -> int:
                 tokens += len(data) // AUDIO_BYTES_PER_TOKEN
             case FilePart(data=held):
                 tokens += max(LEAST_DOCUMENT_TOKENS, len(held or "") // DOCUMENT_BYTES_PER_TOKEN)
+            case _:
+                assert_never(part)
     for call in message.tool_calls:
         tokens += MESSAGE_TOKENS + estimated_text_tokens(call.name) + estimated_text_tokens(call.arguments)
     for said in (message.reasoning_content, message.refusal, message.audio_transcript):

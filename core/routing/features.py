@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Final
 
 HEAD, TAIL = 14, 10
@@ -26,12 +27,15 @@ CODE_SIGNS: Final = (
 )
 CAMEL: Final = re.compile(r"[a-z][A-Z]")
 NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
-OPERATOR: Final = re.compile(r"[-+*/×÷^=<](?=\s?[\dx(])(?<=[\dx)²\s].)")
+OPERATOR: Final = re.compile(r"[-+*/\u00d7÷^=<](?=\s?[\dx(])(?<=[\dx)²\s].)")
 MATHS_SIGNS: Final = (*"%√∫∑²³π≤≥λ", "(x)", "(n)", "x^", "n^", "x +", "x -")
 ITEM: Final = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s", re.MULTILINE)
-QUOTED: Final = re.compile(r"[\"“„«「『‘“][^\"”“»」』\n]{3,}[\"”“»」』’]")
+QUOTED: Final = re.compile(r"[\"“„«「『\u2018][^\"”“»」』\n]{3,}[\"”“»」』\u2019]")
 
-OPENING: Final = tuple("\"“„«「『‘")
+OPENING: Final = tuple('"“„«「『\u2018')
+ASKING: Final = ("?", "\uff1f", "؟")
+EXCLAIMING: Final = ("!", "\uff01")
+LEADING: Final = (":", "\uff1a", "\n")
 
 LENGTHS: Final = (15, 30, 60, 120, 250, 600, 1_500)
 
@@ -99,8 +103,8 @@ def _lexical(words: list[str], pasted: list[str]) -> list[str]:
     head, tail = words[:HEAD], words[-TAIL:]
     named.update(["<" + word for word in head[:4]])
     named.update([">" + word for word in tail[-3:]])
-    named.update([f"{one} {other}" for one, other in zip(head, head[1:], strict=False)])
-    named.update([f"{one} {other}" for one, other in zip(tail, tail[1:], strict=False)])
+    named.update([f"{one} {other}" for one, other in pairwise(head)])
+    named.update([f"{one} {other}" for one, other in pairwise(tail)])
     return list(named)
 
 
@@ -118,9 +122,9 @@ def _shape(text: str, lower: str) -> list[str]:
     named += _levels("item", len(ITEM.findall(text)) if lines else 0, (0, 2))
     named += _levels("symbol", 100 * symbols // (size + 1), (1, 5, 10))
     marks = (
-        ("#asks", end in ("?", "？", "؟")),
-        ("#asked", "?" in text or "？" in text or "؟" in text),
-        ("#exclaims", end in ("!", "！")),
+        ("#asks", end in ASKING),
+        ("#asked", any(mark in text for mark in ASKING)),
+        ("#exclaims", end in EXCLAIMING),
         ("#fence", "```" in text),
         ("#quote", QUOTED.search(text) is not None),
         ("#quoted first", text[:1] in OPENING),
@@ -136,7 +140,7 @@ def _shape(text: str, lower: str) -> list[str]:
 
 def _body_at(text: str) -> int:
     """Where something pasted begins behind a short lead, or -1."""
-    at = min((at for mark in (":", "：", "\n") if (at := text.find(mark, 8)) >= 0), default=-1)
+    at = min((at for mark in LEADING if (at := text.find(mark, 8)) >= 0), default=-1)
     return at if 0 <= at < LEAD and len(text) - at > BODY else -1
 
 
@@ -147,7 +151,7 @@ def _levels(name: str, count: int, bounds: tuple[int, ...]) -> list[str]:
 def _cue_marks(words: list[str], pasted: list[str], cues: Mapping[str, str]) -> list[str]:
     words = words[:MOST_CUED]
     told = [cues.get(word) or cues.get(word[:STEM] + "*") for word in words]
-    pairs = [cues.get(f"{one} {other}") for one, other in zip(words, words[1:], strict=False)]
+    pairs = [cues.get(f"{one} {other}") for one, other in pairwise(words)]
     marks = {"#first:" + each for each in (*told[:2], *pairs[:1]) if each}
     marks.update(["#head:" + each for each in (*told[:HEAD], *pairs[:HEAD]) if each])
     marks.update(["#tail:" + each for each in told[-TAIL:] if each])

@@ -67,18 +67,20 @@ def _timed(index: Index, rows: int, view: HealthView) -> dict[int, float]:
 
 def _most(sums: Sums, rows: int, count: int) -> list[int]:
     """The rows with the largest sums, the first of equals."""
-    if rows.bit_count() > FEW:
-        near = rows & sums.at_least(_guess(sums, count, from_top=True))
-        rows = near if near.bit_count() >= count else rows
-    return nlargest(count, places(rows), key=sums.values.__getitem__)
+    near = rows & sums.at_least(_guess(sums, count, from_top=True))
+    if near.bit_count() < count:
+        near = rows
+    return nlargest(count, places(near), key=sums.values.__getitem__)
 
 
 def _least(sums: Sums, rows: int, count: int) -> list[int]:
     """The rows with the smallest sums, the first of equals."""
+    near = rows
     if rows.bit_count() > FEW:
-        near = rows & ~sums.at_least(_guess(sums, count, from_top=False) + 1)
-        rows = near if near.bit_count() >= count else rows
-    return nsmallest(count, places(rows), key=sums.values.__getitem__)
+        near &= ~sums.at_least(_guess(sums, count, from_top=False) + 1)
+    if near.bit_count() < count:
+        near = rows
+    return nsmallest(count, places(near), key=sums.values.__getitem__)
 
 
 def _guess(sums: Sums, count: int, *, from_top: bool) -> int:

@@ -5,7 +5,6 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import repeat
 from pathlib import Path
 from typing import Final
 
@@ -71,7 +70,7 @@ def read_weights(data: bytes) -> Weights:
     for lane in range(lanes):
         spread[lane * LANE_BYTES :: width] = body[lane::lanes]
     held = bytes(spread)
-    rows = map(int.from_bytes, (held[at : at + width] for at in range(0, len(held), width)), repeat("little"))
+    rows = [int.from_bytes(held[at : at + width], "little") for at in range(0, len(held), width)]
     return Weights(
         outputs=outputs,
         rows=dict(zip(names, rows, strict=True)),

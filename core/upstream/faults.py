@@ -31,5 +31,11 @@ def upstream_faults() -> Iterator[None]:
     except Exception as fault:
         for kind, failure, message in FAULTS:
             if isinstance(fault, kind):
-                raise failure(message, detail=f"{type(fault).__name__}: {fault}"[:500]) from fault
+                raise failure(message, detail=_detail(fault)) from fault
         raise
+
+
+def _detail(fault: Exception) -> str:
+    name = type(fault).__name__
+    # What breaks the protocol is quoted in its message: a header with a key in it, or the host's bytes.
+    return name if isinstance(fault, httpx.ProtocolError) else f"{name}: {fault}"[:500]

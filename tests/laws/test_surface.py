@@ -193,7 +193,8 @@ def check_refusal(error: GatewayError) -> None:
 
 def check_request(request: ChatRequest, surface: Surface) -> None:
     assert request.messages
-    assert None not in request.written.values()
+    nulls = {name for name, value in request.written.items() if value is None}
+    assert nulls <= set(request.unknown)
     assert not {"routing", "extended_thinking"} & set(request.written)
     assert not (surface.strict_fields and request.unknown)
     for message, written in zip(request.messages, request.written["messages"], strict=True):

@@ -1,7 +1,8 @@
 """Golden transcripts: folders that hold a caller's request, an upstream's bytes, and what must come of them.
 
 tests/golden/<format>/<case>/
-    case.json      `source`, and what differs from a plain host: `vendor`, `host`, `abilities`, `status`, `headers`
+    case.json      `source`, what it `shows` (matrix.toml), the case that it goes on from (`after`), and what differs
+                   from a plain host: `vendor`, `host`, `abilities`, `status`, `headers`
     request.json   the caller's body, as the plain surface reads it
     upstream.txt   the answer's bytes (`upstream.bin` where they are no text)
     expected.json  the decoder's events, and the failure that ends them, if one does
@@ -60,6 +61,11 @@ class Case:
         """What `case.json` says."""
         about: dict[str, Any] = self.json("case.json")
         return about
+
+    @property
+    def shows(self) -> tuple[str, ...]:
+        """The capabilities of the scenario matrix that it is an example of."""
+        return tuple(self.about.get("shows", ()))
 
     @cached_property
     def data(self) -> bytes:

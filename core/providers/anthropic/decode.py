@@ -13,10 +13,11 @@ from core.providers.anthropic.finish import finish_reason
 from core.providers.anthropic.usage import UsageReader
 from core.providers.base import Outgoing
 from core.providers.failure_words import bad_reply, interrupted
-from core.providers.http_errors import MAX_DETAIL
 from core.providers.lenient_json import LenientJson
 
 _ERROR: Final = "error"
+
+_HEAD_BYTES: Final = 500
 
 
 class MessagesDecoder:
@@ -48,8 +49,8 @@ class MessagesDecoder:
             return ()
         if self._failure is not None:
             raise self._failure
-        if len(self._head) < MAX_DETAIL:
-            self._head = (self._head + data)[:MAX_DETAIL]
+        if len(self._head) < _HEAD_BYTES:
+            self._head = (self._head + data)[:_HEAD_BYTES]
         events: list[Event] = []
         try:
             for frame in self._sse.feed(data):
@@ -76,9 +77,8 @@ class MessagesDecoder:
         if not self.done:
             self._rest(events)
         if not self.done:
-            page = self._head.lstrip()
-            if page.startswith(b"<"):  # a web page under a success: a proxy's, or a wrong address
-                raise bad_reply(page.decode(errors="replace"))
+            if self._head.lstrip().startswith(b"<"):  # a page under a success: a proxy's, or a wrong address
+                raise bad_reply("a web page came instead of an answer")
             raise interrupted()
         return tuple(events)
 

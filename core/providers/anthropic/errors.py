@@ -12,7 +12,15 @@ from core.catalog.model import Target
 from core.chat import Json
 from core.errors import AccountFailure, ContextTooLong, UpstreamFailure
 from core.providers.failure_words import caller_message
-from core.providers.http_errors import ErrorBody, error_of, failure_class, read_error, retry_after_s
+from core.providers.http_errors import (
+    ErrorBody,
+    error_of,
+    failure_class,
+    failure_detail,
+    machine_word,
+    read_error,
+    retry_after_s,
+)
 
 # The status that an error inside a stream would have had (wire reference, 11.4, read 2026-11-30).
 STATUS_OF: Final[Mapping[str, int]] = {
@@ -65,12 +73,13 @@ def failure_in_band(target: Target, said: Json) -> UpstreamFailure:
 def _failure(target: Target, status: int, said: ErrorBody, retry_after: float | None) -> UpstreamFailure:
     code = _error_code(said)
     kind = _class(status, said, code)
+    word = machine_word(code) or said.word
     return kind(
         caller_message(kind, said, target),
         retry_after_s=retry_after,
-        detail=said.detail,
+        detail=failure_detail(kind, status, word),
         upstream_status=status,
-        upstream_code=code or said.word or None,
+        upstream_code=word or None,
     )
 
 

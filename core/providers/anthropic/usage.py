@@ -1,9 +1,9 @@
 """Usage in Anthropic's words, made canonical: cache reads and writes inside the input, thinking inside the output."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from core.chat import Json, Usage
+from core.providers.answer_labels import count_of, label
 from core.providers.base import Outgoing
 
 _HOUR_ASKED: Final = b'"cache_control":{"type":"ephemeral","ttl":"1h"}'
@@ -40,19 +40,20 @@ class UsageReader:
 
     def _usage(self) -> Usage | None:
         said = self._said
-        fresh, output = _count(said, "input_tokens"), _count(said, "output_tokens")
+        fresh, output = count_of(said, "input_tokens"), count_of(said, "output_tokens")
         if fresh is None and output is None:
             return None
-        cached = _count(said, "cache_read_input_tokens") or 0
+        cached = count_of(said, "cache_read_input_tokens") or 0
         short, long = self._written()
         details = said.get("output_tokens_details")
+        thinking = count_of(details, "thinking_tokens") if isinstance(details, dict) else None
         return Usage(
             input_tokens=(fresh or 0) + cached + short + long,
             cached_tokens=cached,
             cache_write_5m_tokens=short,
             cache_write_1h_tokens=long,
             output_tokens=output or 0,
-            reasoning_tokens=_count(details, "thinking_tokens") if isinstance(details, dict) else None,
+            reasoning_tokens=None if thinking is None else min(thinking, output or 0),
             service_tier=self._tier(),
         )
 
@@ -60,8 +61,8 @@ class UsageReader:
         """Tokens written to a cache of five minutes and of an hour. The total is newer than its parts may be."""
         parts = self._said.get("cache_creation")
         parts = parts if isinstance(parts, dict) else {}
-        short, long = _count(parts, "ephemeral_5m_input_tokens"), _count(parts, "ephemeral_1h_input_tokens")
-        total = _count(self._said, "cache_creation_input_tokens")
+        short, long = count_of(parts, "ephemeral_5m_input_tokens"), count_of(parts, "ephemeral_1h_input_tokens")
+        total = count_of(self._said, "cache_creation_input_tokens")
         if total is None:
             return short or 0, long or 0
         if short is None and long is None:
@@ -73,10 +74,4 @@ class UsageReader:
         """What the price hangs on: the speed, where it is not the usual one, else the tier."""
         if self._said.get("speed") == "fast":
             return "fast"
-        tier = self._said.get("service_tier")
-        return tier if isinstance(tier, str) else None
-
-
-def _count(said: Mapping[str, Json], name: str) -> int | None:
-    value = said.get(name)
-    return value if type(value) is int and value >= 0 else None
+        return label(self._said.get("service_tier"))

@@ -9,13 +9,13 @@ from core.errors import BadReply, Interrupted, UpstreamFailure
 from core.events import Event, Finished, Noted, UsageReported
 from core.framing import FramingError
 from core.framing.eventstream import MAX_PAYLOAD_BYTES, EventFrame, EventStreamDecoder
+from core.providers.answer_labels import label
 from core.providers.base import Outgoing
 from core.providers.bedrock.blocks import BlockReader
-from core.providers.bedrock.errors import failure_in_band
+from core.providers.bedrock.errors import failure_in_band, is_error
 from core.providers.bedrock.finish import FAILED, finish_reason
 from core.providers.bedrock.usage import usage_of
 from core.providers.failure_words import bad_reply, interrupted
-from core.providers.http_errors import MAX_DETAIL
 from core.providers.lenient_json import LenientJson
 
 _KIND: Final = ":message-type"
@@ -169,7 +169,7 @@ class ConverseDecoder:
     def _meter(self, said: dict[str, Json], events: list[Event]) -> None:
         tier = said.get("serviceTier")
         name = tier.get("type") if isinstance(tier, dict) else None
-        name = name if isinstance(name, str) else None
+        name = label(name)
         if name in _TIERS:
             events.append(Noted({"service_tier": name}))
         usage = usage_of(said.get("usage"), name)
@@ -190,8 +190,9 @@ class ConverseDecoder:
         message = output.get("message") if isinstance(output, dict) else None
         content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(content, list):
-            failure = failure_in_band(self._sent.target, "", said)
-            raise failure if failure.detail else bad_reply("the body is neither a stream nor an answer")
+            if is_error(said):
+                raise failure_in_band(self._sent.target, "", said)
+            raise bad_reply("the body is neither a stream nor an answer")
         for index, block in enumerate(content):
             if not isinstance(block, dict):
                 raise bad_reply("a block is not an object")
@@ -202,8 +203,8 @@ class ConverseDecoder:
 
     def _page(self) -> BadReply | Interrupted:
         """What a text means that is no JSON: an answer that broke off, or a page of something in between."""
-        text = bytes(self._body).lstrip()
-        return interrupted() if text.startswith(_OPENERS) else bad_reply(text[:MAX_DETAIL].decode(errors="replace"))
+        is_answer = self._body.lstrip().startswith(_OPENERS)
+        return interrupted() if is_answer else bad_reply("a page came instead of an answer")
 
     def _parsed(self, payload: bytes) -> Json:
         try:

@@ -34,7 +34,7 @@ def outgoing(request: ChatRequest, target: Target, prepared: Prepared, disposed:
     Raises:
         InvalidRequest: A field that cannot be left out has no form at this target, or a file is of no known type.
     """
-    if refused := refusal(disposed):
+    if refused := refusal(disposed, request):
         raise refused
     body, custom_tools = encode_body(request, target, prepared, disposed)
     # An ARN has slashes. Colons stay: some transports turn `%3A` into one, and what is signed must be what is sent.

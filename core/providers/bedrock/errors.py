@@ -19,7 +19,16 @@ from core.errors import (
     UpstreamUnavailable,
 )
 from core.providers.failure_words import caller_message
-from core.providers.http_errors import ErrorBody, error_of, failure_class, read_error, retry_after_s
+from core.providers.http_errors import (
+    MAX_MESSAGE,
+    ErrorBody,
+    error_of,
+    failure_class,
+    failure_detail,
+    machine_word,
+    read_error,
+    retry_after_s,
+)
 
 # Of AWS's common errors those about credentials, permission and clocks.
 _NO_ACCESS: Final = (
@@ -82,14 +91,20 @@ def failure_in_band(target: Target, name: str, said: Json) -> UpstreamFailure:
     return _failure(target, STATUS_OF.get(_key(name), _IN_BAND_STATUS), name, error, None)
 
 
+def is_error(said: Json) -> bool:
+    """Whether a parsed body says anything of an error."""
+    error = error_of(said)
+    return bool(_named(error) or error.type or _message(error))
+
+
 def _failure(target: Target, status: int, name: str, said: ErrorBody, retry_after: float | None) -> UpstreamFailure:
-    plain = _plain(name)
+    plain = machine_word(_plain(name))
     said = replace(said, code=plain, message=_message(said))
     kind = _class(status, _key(name), said)
     return kind(
         caller_message(kind, said, target),
         retry_after_s=retry_after,
-        detail=said.detail,
+        detail=failure_detail(kind, status, plain),
         upstream_status=status,
         upstream_code=plain or None,
     )
@@ -116,7 +131,7 @@ def _named(said: ErrorBody) -> str:
 def _message(said: ErrorBody) -> str:
     # Some of AWS's front doors write the member with a capital letter.
     others = (said.fields.get(name) for name in ("Message", "originalMessage"))
-    return said.message or next((other for other in others if isinstance(other, str)), "")
+    return said.message or next((other[:MAX_MESSAGE] for other in others if isinstance(other, str)), "")
 
 
 def _plain(name: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from core.chat import Json, Usage
+from core.providers.answer_labels import MAX_COUNT, count_of
 
 _HOUR: Final = "1h"
 
@@ -20,10 +21,10 @@ def usage_of(said: Json, tier: str | None) -> Usage | None:
     """
     if not isinstance(said, Mapping):
         return None
-    fresh, output = _count(said, "inputTokens"), _count(said, "outputTokens")
+    fresh, output = count_of(said, "inputTokens"), count_of(said, "outputTokens")
     if fresh is None and output is None:
         return None
-    cached = _count(said, "cacheReadInputTokens") or 0
+    cached = count_of(said, "cacheReadInputTokens") or 0
     short, long = _written(said)
     return Usage(
         input_tokens=(fresh or 0) + cached + short + long,
@@ -42,16 +43,11 @@ def _written(said: Mapping[str, Json]) -> tuple[int, int]:
     for detail in details if isinstance(details, list) else ():
         if not isinstance(detail, Mapping):
             continue
-        count = _count(detail, "inputTokens") or 0
+        count = count_of(detail, "inputTokens") or 0
         if detail.get("ttl") == _HOUR:
-            long += count
+            long = min(long + count, MAX_COUNT)
         else:
-            short += count
-    total = _count(said, "cacheWriteInputTokens")
+            short = min(short + count, MAX_COUNT)
+    total = count_of(said, "cacheWriteInputTokens")
     # The total is the older member: what its parts do not say is of the usual kind.
     return (short, long) if total is None else (max(short, total - long), long)
-
-
-def _count(said: Mapping[str, Json], name: str) -> int | None:
-    value = said.get(name)
-    return value if type(value) is int and value >= 0 else None

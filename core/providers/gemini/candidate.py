@@ -22,6 +22,7 @@ from core.providers.failure_words import bad_reply
 from core.providers.gemini.finish import FAILED, failure, finish_reason
 from core.providers.gemini.grounding import annotations
 from core.providers.gemini.logprobs import logprobs_of
+from core.providers.http_errors import machine_word
 
 _SIGNATURE: Final = "thoughtSignature"
 
@@ -70,7 +71,7 @@ class CandidateDecoder:
             self._grounding = grounding
         word = candidate.get("finishReason")
         if isinstance(word, str) and word:
-            self._finish(word.upper(), candidate.get("finishMessage"))
+            self._finish(word.upper())
 
     def end(self, events: list[Event]) -> None:
         """Let out what was held, once nothing can follow.
@@ -80,7 +81,7 @@ class CandidateDecoder:
         """
         reason = finish_reason(self._word, has_content=self._has_content)
         if reason is None:
-            raise bad_reply(f"nothing came but {self._word}")
+            raise bad_reply(f"nothing came but {machine_word(self._word)}".rstrip())
         notes = annotations("".join(self._text), self._grounding) if self._grounding else ()
         if notes:
             events.append(AnnotationsAdded(self._index, notes))
@@ -150,9 +151,9 @@ class CandidateDecoder:
         else:
             events.append(TextDelta(self._index, "", found))
 
-    def _finish(self, word: str, message: Json) -> None:
+    def _finish(self, word: str) -> None:
         if word in FAILED:
-            raise failure(word, message if isinstance(message, str) else "")
+            raise failure(word)
         self._word = self._word or word
 
 

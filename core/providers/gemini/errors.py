@@ -4,15 +4,25 @@ Words decide in one case, as the last resort: a prompt that is too long is told 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from core.catalog.model import Target
 from core.chat import Json
 from core.errors import AccountFailure, ContextTooLong, UpstreamFailure, UpstreamRejected
+from core.providers.failure_param import caller_param
 from core.providers.failure_words import caller_message
-from core.providers.http_errors import ErrorBody, duration_s, error_of, failure_class, read_error, retry_after_s
+from core.providers.http_errors import (
+    ErrorBody,
+    duration_s,
+    error_of,
+    failure_class,
+    failure_detail,
+    machine_word,
+    read_error,
+    retry_after_s,
+    sensible_wait_s,
+)
 
 # `error.status`: what a canonical code is as an HTTP status (google.rpc.Code, read 2026-11-30).
 STATUS_OF: Final[Mapping[str, int]] = {
@@ -80,12 +90,12 @@ def _failure(target: Target, status: int, said: ErrorBody, retry_after: float | 
     kind = _class(status, said)
     reasons = [reason for detail in _details(said) if isinstance(reason := detail.get("reason"), str)]
     word = next((reason for reason in reasons if reason in _ACCOUNT), _status(said) or said.code)
-    said = replace(said, code=word)
+    word = machine_word(word)
     return kind(
         caller_message(kind, said, target),
-        param=_param(said) if kind is UpstreamRejected else None,
+        param=caller_param(_param(said), target) if kind is UpstreamRejected else None,
         retry_after_s=_retry_delay(said) if retry_after is None else retry_after,
-        detail=said.detail,
+        detail=failure_detail(kind, status, word),
         upstream_status=status,
         upstream_code=word or None,
     )
@@ -144,7 +154,7 @@ def _retry_delay(said: ErrorBody) -> float | None:
     for detail in _details(said):
         delay = detail.get("retryDelay")
         if isinstance(delay, str):
-            return duration_s(delay)
+            return sensible_wait_s(duration_s(delay))
     return None
 
 

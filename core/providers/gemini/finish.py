@@ -51,14 +51,8 @@ def finish_reason(word: str, *, has_content: bool) -> FinishReason | None:
     return known or (FinishReason.STOP if has_content else None)
 
 
-def failure(word: str, message: str) -> UpstreamFailure:
-    """What one of `FAILED` means.
-
-    Args:
-        word: The host's reason.
-        message: What it says of it, for the operator; may be empty.
-    """
-    detail = f"{word}: {message}" if message else word
+def failure(word: str) -> UpstreamFailure:
+    """What one of `FAILED` means. What the host says of it may quote the answer: nobody is told."""
     if word == "MISSING_THOUGHT_SIGNATURE":
-        return UpstreamRejected(_UNSIGNED, param="messages", detail=detail, upstream_code=word)
-    return bad_reply(detail)
+        return UpstreamRejected(_UNSIGNED, param="messages", detail=word, upstream_code=word)
+    return bad_reply(word)

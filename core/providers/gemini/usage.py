@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from core.chat import Json, Usage
+from core.providers.answer_labels import count_of, label
 
 _OPENAI_WORDS: Final[Mapping[str, str]] = {
     "standard": "default",
@@ -16,7 +17,7 @@ _OPENAI_WORDS: Final[Mapping[str, str]] = {
     "ON_DEMAND_PRIORITY": "priority",
     "PROVISIONED_THROUGHPUT": "scale",
 }
-_UNKNOWN: Final = frozenset({"", "unspecified", "TRAFFIC_TYPE_UNSPECIFIED"})
+_UNKNOWN: Final = frozenset({"unspecified", "TRAFFIC_TYPE_UNSPECIFIED"})
 
 
 class UsageReader:
@@ -50,24 +51,27 @@ class UsageReader:
 
 def usage_of(said: Mapping[str, Json], tier: str | None) -> Usage | None:
     """One `usageMetadata`; None when it counts nothing at all."""
-    prompt, answer = _count(said, "promptTokenCount"), _count(said, "candidatesTokenCount")
-    thoughts, results = _count(said, "thoughtsTokenCount"), _count(said, "toolUsePromptTokenCount")
+    prompt, answer = count_of(said, "promptTokenCount"), count_of(said, "candidatesTokenCount")
+    thoughts, results = count_of(said, "thoughtsTokenCount"), count_of(said, "toolUsePromptTokenCount")
     if prompt is None and answer is None and thoughts is None:
         return None
     tokens_in, tokens_out = (prompt or 0) + (results or 0), answer or 0
     # Thoughts are counted apart, unless the total says that they are part of the answer.
-    apart = _count(said, "totalTokenCount") != tokens_in + tokens_out or (thoughts or 0) > tokens_out
+    apart = count_of(said, "totalTokenCount") != tokens_in + tokens_out or (thoughts or 0) > tokens_out
     read, made = _modalities(said, "promptTokensDetails"), _modalities(said, "candidatesTokensDetails")
     cached = _modalities(said, "cacheTokensDetails")
+    # What was cached is counted, and priced, as that.
+    audio = min(max(0, read.get("AUDIO", 0) - cached.get("AUDIO", 0)), tokens_in)
+    image = max(0, read.get("IMAGE", 0) - cached.get("IMAGE", 0))
+    output = tokens_out + (thoughts or 0) * apart
     return Usage(
         input_tokens=tokens_in,
-        cached_tokens=_count(said, "cachedContentTokenCount") or 0,
-        # What was cached is counted, and priced, as that.
-        input_audio_tokens=max(0, read.get("AUDIO", 0) - cached.get("AUDIO", 0)),
-        input_image_tokens=max(0, read.get("IMAGE", 0) - cached.get("IMAGE", 0)),
-        output_tokens=tokens_out + (thoughts or 0) * apart,
+        cached_tokens=min(count_of(said, "cachedContentTokenCount") or 0, tokens_in),
+        input_audio_tokens=audio,
+        input_image_tokens=min(image, tokens_in - audio),
+        output_tokens=output,
         reasoning_tokens=thoughts or 0,
-        output_audio_tokens=made.get("AUDIO", 0),
+        output_audio_tokens=min(made.get("AUDIO", 0), output),
         service_tier=tier,
         extra=_extra(read, made),
     )
@@ -85,22 +89,12 @@ def _modalities(said: Mapping[str, Json], name: str) -> dict[str, int]:
     if not isinstance(entries, list):
         return counts
     for entry in entries:
-        count = _count(entry, "tokenCount") if isinstance(entry, dict) else None
+        count = count_of(entry, "tokenCount") if isinstance(entry, dict) else None
         if count is not None and isinstance(entry.get("modality"), str):
             counts[entry["modality"]] = count
     return counts
 
 
 def _tier(word: Json) -> str | None:
-    if not isinstance(word, str) or word in _UNKNOWN:
-        return None
-    return _OPENAI_WORDS.get(word, word)
-
-
-def _count(said: Mapping[str, Json], name: str) -> int | None:
-    value = said.get(name)
-    if value is None:  # most are, and there is a report on every event
-        return None
-    if type(value) is float and value.is_integer():
-        value = int(value)
-    return value if type(value) is int and value >= 0 else None
+    known = label(word)
+    return None if known is None or known in _UNKNOWN else _OPENAI_WORDS.get(known, known)

@@ -23,6 +23,7 @@ class _Call:
     name: str = ""
     kind: Literal["function", "custom"] = "function"
     is_wrapped: bool = False
+    is_started: bool = False
     pieces: list[str] = field(default_factory=list)
 
     @property
@@ -80,6 +81,11 @@ class CallAssembler:
         if isinstance(fragment, dict):
             self._take(key=_LEGACY, call_id="", body=fragment, kind="function", events=events)
 
+    def settle(self, events: list[Event]) -> None:
+        """Tell of the latest call: no more of its name can come."""
+        if self._calls:
+            self._start(self._latest[None], events)
+
     def end(self, events: list[Event]) -> None:
         """Let out what was held.
 
@@ -89,6 +95,7 @@ class CallAssembler:
         for call in self._calls:
             if not call.name:
                 raise bad_reply("a tool call has no name")
+            self._start(call, events)
             if call.is_wrapped:
                 call.is_wrapped = False
                 events.append(ToolCallDelta(self._choice, call.number, unwrapped("".join(call.pieces))))
@@ -111,15 +118,18 @@ class CallAssembler:
                 if not arguments:
                     return
                 raise bad_reply("arguments belong to no tool call")
+            self.settle(events)
             call = _Call(len(self._calls), kind=kind)
             self._calls.append(call)
         self._latest[key] = self._latest[None] = call
         call.id = call.id or call_id
-        if name and not call.name:
-            self._start(call, name, events)
+        if name != call.name and not call.is_started:
+            call.name += name
+        if arguments or call.pieces:  # until then, more of the name may come
+            self._start(call, events)
         if arguments:
             call.pieces.append(arguments)
-            if call.name and not call.is_wrapped:
+            if call.is_started and not call.is_wrapped:
                 events.append(ToolCallDelta(self._choice, call.number, arguments))
 
     def _open(self, key: _Key, call_id: str, name: str, arguments: str) -> _Call | None:
@@ -133,15 +143,18 @@ class CallAssembler:
         if call_id and call.id:
             return call if call_id == call.id else None
         if name != call.name:
-            return None
+            # A name in pieces; where nothing numbers the calls, or this one has its arguments, it is another's.
+            return call if key is not None and not call_id and not call.is_started else None
         # The name again, without an id to tell: another call only if this one cannot go on.
         return None if arguments and call.pieces and call.is_complete else call
 
-    def _start(self, call: _Call, name: str, events: list[Event]) -> None:
-        call.name = name
-        call.is_wrapped = name in self._custom_tools and call.kind == "function"
+    def _start(self, call: _Call, events: list[Event]) -> None:
+        if call.is_started or not call.name:
+            return
+        call.is_started = True
+        call.is_wrapped = call.name in self._custom_tools and call.kind == "function"
         kind: Literal["function", "custom"] = "custom" if call.is_wrapped else call.kind
-        events.append(ToolCallStarted(self._choice, call.number, call.id, name, kind))
+        events.append(ToolCallStarted(self._choice, call.number, call.id, call.name, kind))
         if call.pieces and not call.is_wrapped:  # arguments that came before the name
             events.append(ToolCallDelta(self._choice, call.number, "".join(call.pieces)))
 

@@ -76,6 +76,7 @@ class ChoiceDecoder:
         """Take a finish reason; the first one counts."""
         if self.finished is None:
             self.finished = finish_reason(word)
+            self._calls.settle(events)
             events.append(Finished(self._index, self.finished, word))
 
     def end(self, events: list[Event]) -> None:

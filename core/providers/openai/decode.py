@@ -10,6 +10,7 @@ from core.errors import UpstreamFailure
 from core.events import Event, Noted, UsageReported
 from core.framing import FramingError
 from core.framing.sse import SseDecoder, SseEvent
+from core.providers.answer_labels import OPENAI_TIERS, label
 from core.providers.base import Outgoing
 from core.providers.failure_words import bad_reply, interrupted
 from core.providers.lenient_json import LenientJson
@@ -163,7 +164,8 @@ class ChatDecoder:
             value = chunk.get(name)
             if value is not None and value != self._noted.get(name):
                 self._noted[name] = value
-                events.append(Noted({name: value}))
+                if _may_be_told(name, value):
+                    events.append(Noted({name: value}))
         usage = chunk.get("usage")
         for position, choice in enumerate(choices):
             usage = self._choice(position, choice, events, is_whole=is_whole) or usage
@@ -179,12 +181,15 @@ class ChatDecoder:
         index = choice.get("index")
         if type(index) is not int:
             index = position
+        if not 0 <= index < self._sent.choices:
+            return choice.get("usage")  # an answer that nobody asked for
         state = self._choices.get(index)
         if state is None:
             state = self._choices[index] = self._new_choice(index)
         delta = choice.get("delta") or choice.get("message")
-        if delta:
-            state.add(delta, choice.get("logprobs"), events, is_whole=is_whole)
+        logprobs = choice.get("logprobs")
+        if delta or logprobs:  # the end of a stream may bring logprobs of what was said before
+            state.add(delta or {}, logprobs, events, is_whole=is_whole)
         word = choice.get("finish_reason")
         if not word:
             return None
@@ -229,3 +234,9 @@ class ChatDecoder:
         for index in answers:
             self._choices[index].end(events)
         self.done = True
+
+
+def _may_be_told(name: str, value: Json) -> bool:
+    if name == "service_tier":
+        return label(value) in OPENAI_TIERS
+    return name != "system_fingerprint" or label(value) is not None

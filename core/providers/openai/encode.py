@@ -37,7 +37,7 @@ def outgoing(request: ChatRequest, target: Target, prepared: Prepared, disposed:
     Raises:
         InvalidRequest: A field that cannot be left out has no form at this target.
     """
-    if refused := refusal(disposed):
+    if refused := refusal(disposed, request):
         raise refused
     body, custom_tools = encode_body(request, target, prepared, disposed)
     return Outgoing(

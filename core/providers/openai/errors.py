@@ -1,6 +1,7 @@
 """What an OpenAI-format error means: by its status first, then by its machine-readable code.
 
-Words decide in one case, as the last resort: a prompt that is too long is told by some hosts in prose alone.
+Words decide in two cases, as the last resort: a prompt that is too long, and a key or a credit that is not good, are
+told by some hosts in prose alone, under the status of a wrong request.
 """
 
 from collections.abc import Mapping
@@ -18,8 +19,17 @@ from core.errors import (
     UpstreamFailure,
     UpstreamRejected,
 )
+from core.providers.failure_param import caller_param
 from core.providers.failure_words import caller_message
-from core.providers.http_errors import ErrorBody, error_of, failure_class, read_error, retry_after_s
+from core.providers.http_errors import (
+    ErrorBody,
+    error_of,
+    failure_class,
+    failure_detail,
+    machine_word,
+    read_error,
+    retry_after_s,
+)
 
 # Codes and types of OpenAI, OpenRouter, Groq, Azure and llama.cpp (wire reference, 11.3 and 11.7, read 2026-11-30).
 _TOO_LONG: Final = frozenset(
@@ -67,6 +77,25 @@ _PROSE: Final = (
     "too many input tokens",
     "exceeds the available context size",
 )
+# Only of an error without a code: what a host says of the operator's key or credit is not about the request.
+_ACCOUNT_PROSE: Final = (
+    "incorrect api key",
+    "invalid api key",
+    "invalid_api_key",
+    "api key is invalid",
+    "api key not valid",
+    "api key expired",
+    "no api key provided",
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient credit",
+    "insufficient funds",
+    "insufficient_quota",
+    "exceeded your current quota",
+    "account is suspended",
+    "account has been suspended",
+    "payment required",
+)
 
 _CALLER_CODES: Final = frozenset({"unsupported_parameter", "missing_required_parameter"})
 
@@ -87,10 +116,10 @@ def _failure(target: Target, status: int, said: ErrorBody, retry_after: float | 
     code = said.code.lower()
     return kind(
         caller_message(kind, said, target),
-        param=_param(target, said) if kind is UpstreamRejected else None,
+        param=caller_param(said.param, target) if kind is UpstreamRejected else None,
         code=code if kind is UpstreamRejected and code in _CALLER_CODES else None,
         retry_after_s=retry_after,
-        detail=said.detail,
+        detail=failure_detail(kind, status, said.word),
         upstream_status=status,
         upstream_code=said.word or None,
     )
@@ -128,10 +157,15 @@ def _request_refined(status: int, said: ErrorBody, words: frozenset[str]) -> typ
         return BadReply
     if status == 413 and words & _RATE:  # Groq: larger than the tier's tokens per minute
         return ModelUnavailable
+    return _prose_refined(said) if status in _PROSE_STATUSES else None
+
+
+def _prose_refined(said: ErrorBody) -> type[UpstreamFailure] | None:
     prose = said.message.lower()
-    if status in _PROSE_STATUSES and any(words in prose for words in _PROSE):
+    if any(words in prose for words in _PROSE):
         return ContextTooLong
-    return None
+    is_coded = bool(machine_word(said.code)) and not said.code.isdigit()
+    return AccountFailure if not is_coded and any(words in prose for words in _ACCOUNT_PROSE) else None
 
 
 def _codes(said: ErrorBody) -> frozenset[str]:
@@ -154,10 +188,3 @@ def _own_status(said: ErrorBody) -> int:
     if said.code.isascii() and said.code.isdigit() and 400 <= int(said.code[:4]) < 600:
         return int(said.code[:4])
     return next((_STATUS_OF[word] for word in sorted(_codes(said)) if word in _STATUS_OF), _IN_BAND_STATUS)
-
-
-def _param(target: Target, said: ErrorBody) -> str | None:
-    if said.param is None or len(said.param) > 200:
-        return None
-    names = {sent: name for name, sent in target.vendor.renames.items()}
-    return names.get(said.param, said.param)

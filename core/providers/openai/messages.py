@@ -15,12 +15,26 @@ from core.providers.fields import Disposed
 from core.providers.openai.media import inlined
 
 # Members that answers carry and SDKs send back, or that are written anew below (wire reference, 1.2, 2026-11-30).
-_REPLACED: Final = frozenset(
-    {
-        *("reasoning_content", "reasoning", "reasoning_details", "annotations", "parsed", "audio"),
-        *("refusal", "function_call", "tool_calls", "tool_call_id", "role", "content", "name"),
-    }
-)
+_EVERYWHERE: Final = frozenset({"role", "content", "name"})
+_OF_ANSWERS: Final = _EVERYWHERE | {
+    *("reasoning_content", "reasoning", "reasoning_details", "annotations", "parsed", "audio"),
+    *("refusal", "function_call", "tool_calls"),
+}
+_OF_RESULTS: Final = _EVERYWHERE | {"tool_call_id"}
+_REPLACED: Final[Mapping[Role, frozenset[str]]] = {
+    Role.ASSISTANT: _OF_ANSWERS,
+    Role.TOOL: _OF_RESULTS,
+    Role.FUNCTION: _OF_RESULTS,
+}
+# Clients send one shape for all roles: a null of what is known of some other role says nothing.
+_SAYS_NOTHING: Final = _OF_ANSWERS | _OF_RESULTS
+
+_OF_AUDIO: Final = frozenset({"id", "data", "expires_at", "transcript"})
+_OF_CALLS: Final = frozenset({"id", "type", "index", "function", "custom"})
+_INSIDE_CALLS: Final = frozenset({"name", "arguments", "parsed_arguments", "input"})
+
+# What an assistant's turn may have in place of content.
+_INSTEAD: Final = frozenset({"tool_calls", "audio", "refusal"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +52,7 @@ class Wording:
 
     def sent(self, message: Message) -> dict[str, Json]:
         """The message to send."""
-        members: dict[str, Json] = {
-            "role": self._role(message.role),
-            **{name: value for name, value in message.written.items() if name not in _REPLACED and value is not None},
-        }
+        members: dict[str, Json] = {"role": self._role(message.role), **_others(message)}
         if message.name is not None and self._sends_names(message):
             members["name"] = message.name
         if message.role is Role.ASSISTANT:
@@ -67,10 +78,10 @@ class Wording:
 
     def _assistant(self, message: Message, members: dict[str, Json]) -> dict[str, Json]:
         content = self._content(message, message.written.get("content")) or None
-        audio = message.written.get("audio")
-        audio_id = audio.get("id") if isinstance(audio, dict) else None
-        if audio_id and self.disposed.sends("messages[].audio"):
-            members["audio"] = {"id": audio_id}
+        audio: Mapping[str, Json] = message.written.get("audio") or {}
+        if audio and self.disposed.sends("messages[].audio"):
+            spoken = {name: value for name, value in audio.items() if name not in _OF_AUDIO}
+            members["audio"] = {**spoken, "id": audio["id"]}
         elif message.audio_transcript and not content:
             content = message.audio_transcript
         if message.refusal and self.target.has(Quirk.REFUSALS):
@@ -80,10 +91,11 @@ class Wording:
         if message.tool_calls:
             members["tool_calls"] = self._calls(message)
             members.update(self._thinking(message))
-        written = message.written.get("content")
-        if content is None and self.target.has(Quirk.EMPTY_CONTENT):
-            content = ""
-        members["content"] = written if content is None and written == "" else content
+        if content is None:
+            # Only beside something else does a turn go without content.
+            is_bare = members.keys().isdisjoint(_INSTEAD) or self.target.has(Quirk.EMPTY_CONTENT)
+            content = "" if is_bare or message.written.get("content") == "" else None
+        members["content"] = content
         return members
 
     def _content(self, message: Message, written: Json) -> Json:
@@ -95,7 +107,7 @@ class Wording:
         return parts
 
     def _part(self, part: Mapping[str, Json]) -> dict[str, Json]:
-        sent = {name: value for name, value in part.items() if value is not None}
+        sent = dict(part)
         if not self.disposed.sends("messages[].content[].prompt_cache_breakpoint"):
             sent.pop("prompt_cache_breakpoint", None)
         match sent.get("type"):
@@ -104,17 +116,17 @@ class Wording:
             case "file":
                 sent["file"] = _file(sent["file"], self.prepared.media)
             case "refusal" if not self.target.has(Quirk.REFUSALS):
-                return {"type": "text", "text": sent["refusal"]}
+                sent["text"] = sent.pop("refusal")
+                sent["type"] = "text"
             case _:
                 pass
         return sent
 
     def _image(self, image: Mapping[str, Json]) -> dict[str, Json]:
-        sent = {name: value for name, value in image.items() if value is not None}
-        sent["url"] = inlined(sent["url"], self.prepared.media)
+        sent = {**image, "url": inlined(image["url"], self.prepared.media)}
         if not self.disposed.sends("messages[].content[].image_url.detail"):
             sent.pop("detail", None)
-        elif sent["detail"] == "original" and not self.target.has(Quirk.ORIGINAL_DETAIL):
+        elif sent.get("detail") == "original" and not self.target.has(Quirk.ORIGINAL_DETAIL):
             sent["detail"] = "high"
         return sent
 
@@ -125,14 +137,11 @@ class Wording:
         return [self._call(call, entry) for call, entry in zip(message.tool_calls, entries, strict=True)]
 
     def _call(self, call: ToolCall, entry: Mapping[str, Json]) -> dict[str, Json]:
-        kept = {
-            name: value
-            for name, value in entry.items()
-            if name not in ("id", "type", "index", "function", "custom") and value is not None
-        }
+        kept = {name: value for name, value in entry.items() if name not in _OF_CALLS}
+        inside = {name: value for name, value in entry.get(call.kind, {}).items() if name not in _INSIDE_CALLS}
         call_id = self.ids.get(call.id, call.id)
         if call.kind == "custom" and self.target.has(Quirk.CUSTOM_TOOLS):
-            body = {"name": call.name, "input": call.arguments}
+            body = {**inside, "name": call.name, "input": call.arguments}
             return {**kept, "id": call_id, "type": "custom", "custom": body}
         if call.kind == "custom":
             arguments = wrapped(call.arguments)
@@ -142,7 +151,7 @@ class Wording:
             **kept,
             "id": call_id,
             "type": "function",
-            "function": {"name": call.name, "arguments": arguments},
+            "function": {**inside, "name": call.name, "arguments": arguments},
         }
 
     def _thinking(self, message: Message) -> dict[str, Json]:
@@ -164,9 +173,19 @@ class Wording:
         return members
 
 
+def _others(message: Message) -> dict[str, Json]:
+    """What the caller wrote beside the members that are known of this role; a null among it too."""
+    known = _REPLACED.get(message.role, _EVERYWHERE)
+    return {
+        name: value
+        for name, value in message.written.items()
+        if name not in known and (value is not None or name not in _SAYS_NOTHING)
+    }
+
+
 def _file(file: Mapping[str, Json], media: Mapping[str, Media]) -> dict[str, Json]:
-    sent = {name: value for name, value in file.items() if value is not None}
-    if isinstance(sent.get("file_data"), str):
+    sent = dict(file)
+    if "file_data" in sent:
         sent["file_data"] = inlined(sent["file_data"], media)
     return sent
 

@@ -50,30 +50,22 @@ def _as_written(request: ChatRequest) -> Sequence[Json]:
 
 def _sent(tool: Tool, entry: Json, native: bool) -> Json:
     if isinstance(tool, FunctionTool):
-        return _cleaned("function", entry or {"type": "function", "function": _function(tool)})
+        return entry or {"type": "function", "function": _function(tool)}
     if native:
-        return _cleaned("custom", entry or {"type": "custom", "custom": _custom(tool)})
-    return _cleaned("function", {"type": "function", "function": _function(as_function(tool))})
+        return entry or {"type": "custom", "custom": _custom(tool)}
+    return {"type": "function", "function": _function(as_function(tool))}
 
 
 def _function(tool: FunctionTool) -> Json:
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-        "strict": tool.strict,
-    }
+    return _set(name=tool.name, description=tool.description, parameters=tool.parameters, strict=tool.strict)
 
 
 def _custom(tool: CustomTool) -> Json:
-    return {"name": tool.name, "description": tool.description, "format": tool.format}
+    return _set(name=tool.name, description=tool.description, format=tool.format)
 
 
-def _cleaned(kind: str, entry: Mapping[str, Json]) -> dict[str, Json]:
-    """An entry without nulls; what stands in a schema is left alone."""
-    sent = {name: value for name, value in entry.items() if value is not None}
-    sent[kind] = {name: value for name, value in sent[kind].items() if value is not None}
-    return sent
+def _set(**members: Json) -> dict[str, Json]:
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _choice(choice: ToolChoice, request: ChatRequest, native: bool) -> Json:

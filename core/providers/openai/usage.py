@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from core.chat import Json, Usage
+from core.providers.answer_labels import count_of, label
 
 # Kept for the caller, without a price of their own.
 _INPUT_EXTRAS: Final = ("text_tokens",)
@@ -30,9 +31,7 @@ class UsageReader:
         for name, value in report.items():
             if value is not None:
                 self._said[name] = value
-        tier = tier or self._said.get("service_tier")
-        if isinstance(tier, str):
-            self._tier = tier
+        self._tier = label(tier) or label(self._said.get("service_tier")) or self._tier
         usage = usage_of(self._said, self._tier) if self._said else None
         if usage is None or usage == self._last:
             return None
@@ -48,27 +47,30 @@ def usage_of(said: Mapping[str, Json], tier: str | None) -> Usage | None:
     """
     read = _details(said, "prompt_tokens_details")
     made = _details(said, "completion_tokens_details")
-    hits, misses = _count(said, "prompt_cache_hit_tokens"), _count(said, "prompt_cache_miss_tokens")
-    prompt = _count(said, "prompt_tokens")
+    hits, misses = count_of(said, "prompt_cache_hit_tokens"), count_of(said, "prompt_cache_miss_tokens")
+    prompt = count_of(said, "prompt_tokens")
     if prompt is None and (hits is not None or misses is not None):
         prompt = (hits or 0) + (misses or 0)
-    completion = _count(said, "completion_tokens")
+    completion = count_of(said, "completion_tokens")
     if prompt is None and completion is None:
         return None
-    reasoning = _count(made, "reasoning_tokens")
+    reasoning = count_of(made, "reasoning_tokens")
     output = completion or 0
-    if reasoning and _count(said, "total_tokens") == (prompt or 0) + output + reasoning:
+    if reasoning and count_of(said, "total_tokens") == (prompt or 0) + output + reasoning:
         output += reasoning
-    cached = next((count for count in (_count(read, "cached_tokens"), hits, _count(said, "cached_tokens")) if count), 0)
+    read_all = prompt or 0
+    reads = (count_of(read, "cached_tokens"), hits, count_of(said, "cached_tokens"))
+    cached = min(next((count for count in reads if count), 0), read_all)
+    audio = min(count_of(read, "audio_tokens") or 0, read_all)
     return Usage(
-        input_tokens=prompt or 0,
+        input_tokens=read_all,
         cached_tokens=cached,
-        cache_write_tokens=_count(read, "cache_write_tokens") or 0,
-        input_audio_tokens=_count(read, "audio_tokens") or 0,
-        input_image_tokens=_count(read, "image_tokens") or 0,
+        cache_write_tokens=min(count_of(read, "cache_write_tokens") or 0, read_all - cached),
+        input_audio_tokens=audio,
+        input_image_tokens=min(count_of(read, "image_tokens") or 0, read_all - audio),
         output_tokens=output,
-        reasoning_tokens=reasoning,
-        output_audio_tokens=_count(made, "audio_tokens") or 0,
+        reasoning_tokens=None if reasoning is None else min(reasoning, output),
+        output_audio_tokens=min(count_of(made, "audio_tokens") or 0, output),
         service_tier=tier,
         extra=_extra(read, made),
     )
@@ -83,18 +85,9 @@ def _extra(read: Mapping[str, Json], made: Mapping[str, Json]) -> dict[str, Json
 
 
 def _counts(details: Mapping[str, Json], names: tuple[str, ...]) -> dict[str, int]:
-    return {name: count for name in names if (count := _count(details, name)) is not None}
+    return {name: count for name in names if (count := count_of(details, name)) is not None}
 
 
 def _details(said: Mapping[str, Json], name: str) -> Mapping[str, Json]:
     details = said.get(name)
     return details if isinstance(details, dict) else {}
-
-
-def _count(said: Mapping[str, Json], name: str) -> int | None:
-    value = said.get(name)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        return None
-    return value

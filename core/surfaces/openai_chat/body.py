@@ -11,7 +11,10 @@ from core.errors import InvalidRequest, RequestTooLarge
 DEEPEST: Final = 128
 MOST_VALUES: Final = 100_000
 
+# How gzip, zlib and zstd begin (RFC 1952, 1950 and 8878). Brotli has no such mark.
+_COMPRESSED: Final = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd")
 _BOM: Final = b"\xef\xbb\xbf"
+_TOO_LARGE: Final = "number is infinity"  # orjson's words
 # One that never ends is a string too: trying again from each quote inside it would take quadratic time.
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
@@ -20,7 +23,8 @@ def read_object(body: bytes) -> dict[str, Json]:
     """The body as an object. Of two members with one name the last counts, as everywhere in JSON.
 
     Raises:
-        InvalidRequest: It is not UTF-8, not JSON or not an object, or it is nested too deeply (`invalid_json`).
+        InvalidRequest: It is compressed, not UTF-8, not JSON or not an object, it is nested too deeply, or it holds a
+            number that no 64-bit float can hold (`invalid_json`).
         RequestTooLarge: It holds too many values; parsing them would take too long.
     """
     if body.startswith(_BOM):
@@ -70,10 +74,18 @@ def _check_depth(value: Json) -> None:
 def _invalid(body: bytes, error: orjson.JSONDecodeError) -> InvalidRequest:
     if not body.strip():
         return InvalidRequest("The body is empty. Send a JSON object with 'model' and 'messages'.", code="invalid_json")
+    if body.startswith(_COMPRESSED):
+        return InvalidRequest("The body is compressed. Send it as plain JSON in UTF-8.", code="invalid_json")
     try:
         body.decode()
     except UnicodeDecodeError as fault:
         return InvalidRequest(
             f"The body is not UTF-8: byte {fault.start} cannot be read. Send JSON in UTF-8.", code="invalid_json"
+        )
+    if error.msg.startswith(_TOO_LARGE):
+        return InvalidRequest(
+            f"The body holds a number that is too large, at line {error.lineno} column {error.colno}. "
+            "Numbers go up to 1.8e308; send longer ones as strings.",
+            code="invalid_json",
         )
     return InvalidRequest(f"The body is not JSON: {error}.", code="invalid_json")

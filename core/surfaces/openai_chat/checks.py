@@ -6,12 +6,15 @@ A place is a chain from the value up to the body, so that a path is only written
 import difflib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from core.chat import Json
 from core.errors import InvalidRequest, Unprocessable
 
 LONGEST_SHOWN: Final = 60
+
+NO_HINTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -177,6 +180,8 @@ def array(check: Check, most: int | None = None) -> Check:
 def record(table: Table, required: tuple[str, ...] = (), *, refuse: bool = False) -> Check:
     """An object with known members; it becomes a dict of those that are there and not null.
 
+    A known member that is null is taken out of the object itself, which is sent on: it is the same as leaving it out.
+
     Args:
         table: Its members.
         required: Those that must be there.
@@ -187,12 +192,17 @@ def record(table: Table, required: tuple[str, ...] = (), *, refuse: bool = False
         if type(value) is not dict:
             raise wrong_type(at, "an object", value)
         got: dict[str, Json] = {}
+        nulls: list[str] = []
         for name, member in value.items():
             check_member = table.get(name)
             if check_member is None:
                 note_unknown(at, name, table, refuse=refuse)
-            elif member is not None:
+            elif member is None:
+                nulls.append(name)
+            else:
                 got[name] = check_member(member, (at, name))
+        for name in nulls:
+            del value[name]
         for name in required:
             if name not in got:
                 raise missing((at, name))
@@ -201,8 +211,13 @@ def record(table: Table, required: tuple[str, ...] = (), *, refuse: bool = False
     return check
 
 
-def variant(kinds: Mapping[str, Check]) -> Check:
-    """An object whose `type` says which of several it is."""
+def variant(kinds: Mapping[str, Check], hints: Mapping[str, str] = NO_HINTS) -> Check:
+    """An object whose `type` says which of several it is.
+
+    Args:
+        kinds: What to check, by type.
+        hints: For types that are none but are sent at times: a sentence that says what to send.
+    """
     listed = ", ".join(f"'{kind}'" for kind in kinds)
 
     def check(value: Json, at: At) -> Json:
@@ -211,7 +226,8 @@ def variant(kinds: Mapping[str, Check]) -> Check:
             raise missing((at, "type"))
         chosen = kinds.get(string(kind, (at, "type")))
         if chosen is None:
-            raise wrong((at, "type"), f"must be one of {listed}, not '{_cut(kind)}'.")
+            hint = f" {hints[kind]}" if kind in hints else ""
+            raise wrong((at, "type"), f"must be one of {listed}, not '{_cut(kind)}'.{hint}")
         return chosen(value, at)
 
     return check

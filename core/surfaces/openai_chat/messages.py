@@ -100,9 +100,6 @@ _LISTED: Final = ", ".join(f"'{role}'" for role in _ROLES)
 # A null here says nothing, whatever the role: clients send one shape for all of them.
 _ANYWHERE: Final = frozenset(name for rules in _ROLES.values() for name in rules.table)
 
-# An assistant turn without content must bring one of these.
-_INSTEAD: Final = ("tool_calls", "function_call", "refusal", "audio", "reasoning_content", "reasoning")
-
 
 def messages(value: Json, at: At) -> tuple[Message, ...]:
     """The conversation, with each tool call and its result known to belong together."""
@@ -147,10 +144,8 @@ def _rules(written: dict[str, Json], at: At) -> _Rules:
 
 
 def _assistant(got: dict[str, Json], written: dict[str, Json], at: At, index: int) -> Message:
-    content = got.get("content")
-    content = None if content == () else content
-    if got.get("content", ()) == () and all(got.get(name, ()) == () for name in _INSTEAD):
-        raise wrong((at, "content"), "is required where there are no 'tool_calls'.", "missing_required_parameter")
+    # Nothing at all is an answer too: one that was filtered, or cut off before its first word.
+    content = None if got.get("content") == () else got.get("content")
     calls: tuple[ToolCall, ...] = got.get("tool_calls", ())
     function_call = got.get("function_call")
     if function_call is not None:

@@ -22,6 +22,7 @@ class Pairs:
     def __init__(self, at: At) -> None:
         self._at = at
         self._caller = 0
+        self._is_deprecated = False
         self._open: Counter[str] = Counter()
 
     def follow(self, index: int, message: Message) -> Message:
@@ -37,6 +38,7 @@ class Pairs:
                 raise self._missing()
             if message.tool_calls:
                 self._caller = index
+                self._is_deprecated = message.written.get("function_call") is not None
                 self._open = Counter(call.id for call in message.tool_calls)
         return message
 
@@ -57,10 +59,16 @@ class Pairs:
             del self._open[call_id]
 
     def _missing(self) -> InvalidRequest:
-        calls = ((self._at, self._caller), "tool_calls")
+        caller = (self._at, self._caller)
+        if self._is_deprecated:
+            return wrong(
+                (caller, "function_call"),
+                "has no result. Send a 'function' message with the function's name right after it.",
+                "missing_tool_result",
+            )
         listed = ", ".join(f"'{call_id[:60]}'" for call_id in islice(self._open, 3))
         return wrong(
-            calls,
+            (caller, "tool_calls"),
             f"has no result for {listed}. Send a 'tool' message with that 'tool_call_id' right after it.",
             "missing_tool_result",
         )

@@ -45,9 +45,7 @@ def parse_chat(body: bytes, surface: Surface) -> ParsedChat:
     for name, value in written.items():
         check = FIELDS.get(name)
         if check is None:
-            # What says nothing and is not sent on need not be reported.
-            if value is not None or scan.strict:
-                note_unknown(scan, name, FIELDS)
+            note_unknown(scan, name, FIELDS)
         elif value is not None:
             got[name] = check(value, (scan, name))
     for name in ("model", "messages"):
@@ -57,7 +55,10 @@ def parse_chat(body: bytes, surface: Surface) -> ParsedChat:
 
 
 def _assemble(got: dict[str, Json], body: Mapping[str, Json], scan: Scan) -> ParsedChat:
-    written = {name: value for name, value in body.items() if value is not None and name not in _OURS}
+    # What a null of a field that nobody documents means is not known here: it goes on as written.
+    written = {
+        name: value for name, value in body.items() if name not in _OURS and (value is not None or name not in FIELDS)
+    }
     tools, choice = _tools(got, written, scan)
     stop = _stop(got, written)
     for name in _ARRAYS:
@@ -108,20 +109,29 @@ def _tools(got: dict[str, Json], written: dict[str, Json], scan: Scan) -> tuple[
         raise wrong((scan, "functions"), "does not go with 'tools'. Send one of them.")
     check_names(tools, (scan, "tools"), nested=True)
     check_names(functions, (scan, "functions"), nested=False)
-    chosen: ToolChoice | None = None
-    for name, offered in (("tool_choice", tools), ("function_call", functions)):
-        wanted: Wanted | None = got.get(name)
-        if wanted is not None:
-            choice = choose(wanted, offered, (scan, name))
-            if choice is None:
-                # OpenAI refuses it where there are no tools; it says nothing there.
-                del written[name]
-            else:
-                chosen = choice
-    if not tools and not functions:
+    offered = tools or functions
+    if not offered:
         written.pop("parallel_tool_calls", None)
         got.pop("parallel_tool_calls", None)
-    return tools or functions, chosen
+    return offered, _choice(got, written, offered, scan)
+
+
+def _choice(got: dict[str, Json], written: dict[str, Json], offered: tuple[Tool, ...], scan: Scan) -> ToolChoice | None:
+    """The choice, in its new or its deprecated form: either holds for tools in either form."""
+    chosen: ToolChoice | None = None
+    for name in ("tool_choice", "function_call"):
+        wanted: Wanted | None = got.get(name)
+        if wanted is None:
+            continue
+        choice = choose(wanted, offered, (scan, name))
+        if choice is None:
+            # OpenAI refuses it where there are no tools; it says nothing there.
+            del written[name]
+        elif chosen is not None and choice != chosen:
+            raise wrong((scan, name), "contradicts 'tool_choice'. Send one of them.")
+        else:
+            chosen = choice
+    return chosen
 
 
 def _stop(got: dict[str, Json], written: dict[str, Json]) -> tuple[str, ...]:

@@ -92,10 +92,16 @@ _PARTS: Final[dict[str, Callable[[Json, At], Part]]] = {
     "refusal": _refusal,
 }
 
+_HINTS: Final = {"document": "Send a document as a 'file' part of a user's message, with its bytes in 'file_data'."}
+
 
 def content_of(*kinds: str) -> Callable[[Json, At], Content]:
-    """A check of a message's content: a string, or parts of these types; an empty array is an empty tuple."""
-    part = variant({kind: _PARTS[kind] for kind in kinds})
+    """A check of a message's content: a string, or parts of these types; an empty array is an empty tuple.
+
+    Documents are parts of type `file`. The `document` type of other formats has no form in OpenAI's (wire reference,
+    section 3, read 2026-11-30): it is refused, with a word on what to send.
+    """
+    part = variant({kind: _PARTS[kind] for kind in kinds}, _HINTS)
 
     def content(value: Json, at: At) -> Content:
         if type(value) is str:

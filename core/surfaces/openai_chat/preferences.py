@@ -37,7 +37,13 @@ _ROUTING: Final = record(
 
 
 def preferences(value: Json, at: At) -> Preferences:
-    """What the request prefers."""
+    """What the request prefers.
+
+    Raises:
+        InvalidRequest: A member has a wrong type or value.
+        Unprocessable: A member is unknown. The object is ours and is sent to nobody, so that this holds on the plain
+            surface too, where unknown fields pass elsewhere.
+    """
     got = _ROUTING(value, at)
     optimize = got.get("optimize")
     return Preferences(

@@ -121,10 +121,14 @@ def _answer(surface: Surface, prefix: str) -> dict[str, Any]:
             },
             f"{prefix}Cost-Micros": {
                 "schema": whole(
-                    "What was charged, in micro-dollars. Not on streams, nor while a price is unknown.", low=0
+                    "What was charged, in micro-dollars. Not on streams or answers that take minutes, nor while a "
+                    "price is unknown.",
+                    low=0,
                 )
             },
-            f"{prefix}Latency-Ms": {"schema": whole("Wall time in milliseconds. Not on streams.", low=0)},
+            f"{prefix}Latency-Ms": {
+                "schema": whole("Wall time in milliseconds. Not on streams or answers that take minutes.", low=0)
+            },
         },
         "content": {
             "application/json": {

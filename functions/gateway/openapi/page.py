@@ -149,8 +149,9 @@ class _Page:
         shown: dict[str, str] = {}
         for full, name in self._names.shown.items():
             shown.setdefault(name, self._object(name, self._schemas[full]))
+        index = ", ".join(f'<a href="#{anchor(name)}">{escape(name)}</a>' for name in shown)
         return (
-            '<section id="objects"><h2>Objects</h2>'
+            f'<section id="objects"><h2>Objects</h2><p>{index}</p>'
             "<p>A null in a member that is not required is the same as leaving it out. A member of a request that is "
             "not in these tables is refused on the routing surface, and passes on the plain one.</p>"
             f"{''.join(shown.values())}</section>"

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 SURFACES = {False: PLAIN, True: ROUTING}
 
 
+@pytest.mark.shows("tool loop")
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.slug)
 async def test_a_tool_loop_goes_round(street: Street, row: Row, stream: bool) -> None:

@@ -67,6 +67,7 @@ def tool_memory(completion: Any) -> str | None:
     return said
 
 
+@pytest.mark.shows("tool loop without memory")
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.slug)
 async def test_a_loop_goes_round_without_its_memory_and_the_decision_says_so(forgetful: Street, row: Row) -> None:
@@ -137,6 +138,7 @@ async def test_another_organisation_never_finds_it(tmp_path: Path, row: Row) -> 
         assert seals_in(vendor)
 
 
+@pytest.mark.shows("tool loop after a restart")
 @pytest.mark.parametrize("row", REMEMBERING, ids=lambda row: row.slug)
 async def test_a_restarted_gateway_finds_it(tmp_path: Path, row: Row) -> None:
     async with open_street(tmp_path, [row]) as street:

@@ -2,52 +2,38 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 import pytest_asyncio
 
-from core.catalog.compiled import compile_catalog
-from core.catalog.model import Auth, Format
+from core.catalog.model import Format
 from core.chat import Choice, FinishReason
 from core.errors import ContentRefused, GatewayError, UpstreamFailure
 from core.events import Event, fold, is_answer, is_token
 from tests.support.frames import DONE, assembled, frames_of
-from tests.support.gateway import running_gateway
 from tests.support.golden import Case, cases
 from tests.support.laws import Outcome, answered
 from tests.support.script import Head, Received, Send, Step
-from tests.support.upstream import ScriptedUpstream
+from tests.support.vendors.hosts import open_hosts
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CASES = {f"{wire.value}/{case.name}": case for wire in Format for case in cases(wire)}
 
 
-def script(request: Received) -> list[Step]:
-    """The answer of the case that the path names."""
-    _, wire, name, *_ = request.path.split("/")
-    case = CASES[f"{wire}/{name}"]
+def told(name: str, request: Received) -> list[Step]:
+    """The answer of the case of that name."""
+    case = CASES[name]
     return [Head(case.about.get("status", 200), case.about.get("headers", {})), Send(case.data)]
-
-
-def catalog_of(address: str) -> str:
-    vendors, models = [], []
-    for name, case in CASES.items():
-        target = case.target
-        vendors.append(replace(target.vendor, name=name, base_url=f"{address}/{name}", auth=Auth.NONE, key_env=None))
-        models.append(replace(target.model, id=name, hosts=(replace(target.host, vendor=name),)))
-    return compile_catalog(vendors, models, {}).decode()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def callers(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[httpx.AsyncClient]:
-    async with ScriptedUpstream(script, checks=False) as upstream:
-        catalog = catalog_of(upstream.url).replace("{", "{{").replace("}", "}}")
-        folder = tmp_path_factory.mktemp("transcripts")
-        async with running_gateway(folder, upstream.url, catalog=catalog) as running, running.client() as client:
+    targets = {name: case.target for name, case in CASES.items()}
+    async with open_hosts(tmp_path_factory.mktemp("transcripts"), targets, told) as (running, _):
+        async with running.client() as client:
             yield client
 
 
@@ -129,10 +115,10 @@ async def test_a_transcript_is_told_whole_as_it_is(callers: httpx.AsyncClient, c
         check_error(body["error"], outcome.error)
         return
     assert response.status_code == 200
-    told = [theirs(choice) for choice in body["choices"]]
+    said = [theirs(choice) for choice in body["choices"]]
     if "structured_output_repair" in body["usage"]:
-        told[0]["text"] = choices[0].text or ""
-    assert told == [ours(choice) for choice in choices]
+        said[0]["text"] = choices[0].text or ""
+    assert said == [ours(choice) for choice in choices]
     usage = fold(outcome.events).usage
     if usage is not None:
         assert (body["usage"]["prompt_tokens"], body["usage"]["completion_tokens"]) == (
@@ -162,5 +148,5 @@ async def test_a_transcript_is_streamed_as_it_is(callers: httpx.AsyncClient, cas
         check_error(failed[0]["error"], outcome.error)
     else:
         assert failed == []
-    told = [theirs(choice) for _, choice in sorted(assembled(frames).items())]
-    assert told == [ours(choice) for choice in choices]
+    said = [theirs(choice) for _, choice in sorted(assembled(frames).items())]
+    assert said == [ours(choice) for choice in choices]

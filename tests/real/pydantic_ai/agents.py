@@ -16,7 +16,7 @@ print(json.dumps({"text": result.output, "tokens": result.usage.total_tokens}))
 again = agent.run_sync("Say it again", message_history=result.new_messages())
 print(json.dumps({"again": again.output}))
 
-weather = Agent(model, instructions="Use the tool.", model_settings=ModelSettings(max_tokens=1_000))
+weather = Agent(model, instructions="Use the tool.", model_settings=ModelSettings(max_tokens=200))
 
 
 @weather.tool_plain

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.catalog.model import Target
 from core.errors import (
@@ -13,7 +15,7 @@ from core.errors import (
     UpstreamRejected,
     UpstreamUnavailable,
 )
-from core.providers.failure_words import MAX_WORDS, bad_reply, caller_message, cleaned, interrupted
+from core.providers.failure_words import MAX_READ, MAX_WORDS, bad_reply, caller_message, cleaned, excerpt, interrupted
 from core.providers.http_errors import ErrorBody
 from tests.support.targets import make_target, make_vendor
 
@@ -43,6 +45,21 @@ def target(vendor: str = "acme") -> Target:
         ("used together with 'tools'", "used together with 'tools'"),
         ("stop and n cannot go together", "stop and n cannot go together"),
         ("Together cannot do this", "the host cannot do this"),
+        ("OpenAI_error from vllm_error2", "the host_error from the host_error2"),
+        ("TogetherAI, FireworksAI and MistralAI", "the host, the host and the host"),
+        ("OpenAI-compatible Parasail, Ollama, Hyperbolic", "the host-compatible the host, the host, the host"),
+        ("at z.ai or api.lab-host.com:8080/v1/chat", "at (address) or (address)"),
+        ("openai/gpt-oss takes no images", "openai/gpt-oss takes no images"),
+        ("\u4f7f\u7528OpenAI\u63a5\u53e3", "\u4f7f\u7528the host\u63a5\u53e3"),
+        ("Open\u200bAI\x00 says \u202eno", "the host says no"),
+        ("User: arn:aws:iam::123456789012:user/bob is wrong", "User: (removed) is wrong"),
+        ("account 123456789012 is closed", "account (removed) is closed"),
+        ("key AKIAIOSFODNN7EXAMPLE", "key (removed)"),
+        ("in /home/bob/app/server.py, line 3", "in (path), line 3"),
+        ("model us.amazon.nova-pro-v1:0 is busy", "model (model) is busy"),
+        ("accounts/lab/models/llama-v3 is busy", "(model) is busy"),
+        ("see /properties/name of the schema", "see /properties/name of the schema"),
+        ("host fe80:0:0:0:1:2:3:4 or localhost:80", "host (address) or (address)"),
     ],
 )
 def test_words_are_cleaned(said: str, told: str) -> None:
@@ -63,6 +80,21 @@ def test_long_words_are_cut() -> None:
     told = cleaned("words " * 200, target())
     assert len(told) <= MAX_WORDS
     assert told.endswith("…")
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "a.", "a-", "*", " ", "sk-", "key-", "org-", "\u202e", "a@", "1.", "/a", "a/", "1a", ":"]
+)
+def test_no_pattern_sees_more_than_a_bounded_part(piece: str) -> None:
+    hostile = piece * (1_000_000 // len(piece))
+    assert len(excerpt(hostile)) <= MAX_READ
+    assert cleaned(hostile, target()) == cleaned(hostile[: MAX_READ + 9].ljust(MAX_READ + 10, hostile[0]), target())
+
+
+@given(st.text(max_size=30), st.integers(0, MAX_READ))
+def test_no_key_is_cut_in_two(text: str, before: int) -> None:
+    message = "word " * (before // 5) + "x" * (before % 5) + " sk-proj-abcDEF1234567890" + text * 30
+    assert "proj" not in cleaned(message, target())
 
 
 @pytest.mark.parametrize(

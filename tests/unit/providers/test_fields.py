@@ -16,7 +16,7 @@ from core.catalog.model import (
 )
 from core.chat import ChatRequest, Json
 from core.providers.dispositions import ROWS, Disposition
-from core.providers.fields import Disposed, dispose, fields_of, refusal
+from core.providers.fields import Disposed, dispose, fields_of, first_place, refusal
 from core.providers.supported import supported_parameters
 from core.surfaces.openai_chat import parse_chat
 from core.surfaces.surface import PLAIN
@@ -146,14 +146,44 @@ def test_a_plain_text_model_refuses_what_it_cannot_do(members: Mapping[str, Json
     for wire in (Format.OPENAI, Format.GEMINI):
         disposed = dispose(chat(**members), target(wire))
         assert [name for name, _ in disposed.refused] == [field]
-        error = refusal(disposed)
+        error = refusal(disposed, chat(**members))
         assert error is not None
-        assert (error.status, error.code, error.param) == (400, "unsupported_parameter", field)
+        place = field.replace("[]", "[0]")
+        assert (error.status, error.code, error.param) == (400, "unsupported_parameter", place)
         assert error.message.startswith("This model ")
 
 
 def test_nothing_refused_is_no_error() -> None:
-    assert refusal(dispose(chat(), target())) is None
+    assert refusal(dispose(chat(), target()), chat()) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "place"),
+    [
+        ("messages[].content[].image_url", "messages[1].content[1].image_url"),
+        ("messages[].content[].image_url.detail", "messages[1].content[2].image_url.detail"),
+        ("messages[].content[].file.file_id", "messages[2].content[0].file.file_id"),
+        ("tools[].custom", "tools[1].custom"),
+        ("tool_choice", "tool_choice"),
+        ("seed", "seed"),
+        ("messages[].audio", "messages[].audio"),
+        ("messages[].role[].part", "messages[].role[].part"),
+    ],
+)
+def test_the_first_place_of_a_field_is_found(pattern: str, place: str) -> None:
+    image: Json = {"type": "image_url", "image_url": {"url": "https://a/b.png"}}
+    request = chat(
+        messages=[
+            {"role": "user", "content": "x"},
+            *said(
+                {"type": "text", "text": "y"}, image, {**image, "image_url": {**image["image_url"], "detail": "low"}}
+            ),
+            *said({"type": "file", "file": {"file_id": "file-1"}}),
+        ],
+        tools=[FUNCTION, {"type": "custom", "custom": {"name": "run"}}],
+        tool_choice="auto",
+    )
+    assert first_place(pattern, request) == place
 
 
 def test_abilities_open_what_they_allow() -> None:
@@ -332,6 +362,8 @@ def test_bedrock_tells_when_tools_stay_although_none_may_be_called() -> None:
     assert dispose(chat(**none), able).reported == ()
     assert dispose(chat(**none, messages=history), able).reported == ("tool_choice",)
     assert dispose(chat(tools=[FUNCTION], tool_choice="auto", messages=history), able).reported == ()
+    deprecated = chat(tools=[FUNCTION], function_call="none", messages=history)
+    assert dispose(deprecated, able).reported == ("function_call",)
 
 
 def test_custom_tools_are_told_apart_and_their_grammar_is_reported_where_it_is_not_enforced() -> None:

@@ -1,6 +1,7 @@
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,11 +17,14 @@ from core.errors import (
     UpstreamUnavailable,
 )
 from core.providers.http_errors import (
-    MAX_DETAIL,
+    LONGEST_WAIT_S,
+    MAX_MESSAGE,
     ErrorBody,
     duration_s,
     error_of,
     failure_class,
+    failure_detail,
+    machine_word,
     read_error,
     retry_after_s,
 )
@@ -100,18 +104,63 @@ def test_the_whole_error_object_is_kept() -> None:
     assert error_of({"error": {"status": "X"}}).fields == {"status": "X"}
 
 
-def test_details_are_cut_short() -> None:
-    assert len(read_error(b"<html>" + b"x" * 9_000).message) == MAX_DETAIL
-    assert ErrorBody(message="m", code="c").detail == "c: m"
-    assert ErrorBody(message="m", type="t").detail == "t: m"
-    assert ErrorBody(message="m", code="400", type="t").detail == "t: m"
-    assert ErrorBody(message="m", code="400").detail == "400: m"
-    assert len(ErrorBody(message="m" * 9_000).detail) == MAX_DETAIL
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>" + b"x" * 9_000,
+        orjson.dumps("x" * 9_000),
+        orjson.dumps({"message": "x" * 9_000}),
+        orjson.dumps({"error": "x" * 9_000}),
+        orjson.dumps({"error": {"message": "x" * 9_000}}),
+        orjson.dumps({"detail": "x" * 9_000}),
+        orjson.dumps({"detail": [{"msg": "x" * 9_000}]}),
+    ],
+)
+def test_messages_are_cut_short_in_every_form(body: bytes) -> None:
+    assert len(read_error(body).message) == MAX_MESSAGE
+
+
+def test_the_path_of_a_field_is_cut_short() -> None:
+    said = error_of({"detail": [{"loc": ["x" * 9_000] * 9_000, "msg": "m"}]})
+    assert len(said.param or "") < 3_000
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        (ErrorBody(code="c"), "c"),
+        (ErrorBody(type="t"), "t"),
+        (ErrorBody(code="400", type="t"), "t"),
+        (ErrorBody(code="400"), "400"),
+        (ErrorBody(code="sk-proj-abcDEF1234", type="t"), "t"),
+        (ErrorBody(), ""),
+    ],
+)
+def test_the_most_telling_word_wins(said: ErrorBody, word: str) -> None:
+    assert said.word == word
+
+
+@pytest.mark.parametrize("word", ["invalid_request_error", "RESOURCE_EXHAUSTED", "rate-limit.429", "1305", "E.1.2"])
+def test_codes_are_words(word: str) -> None:
+    assert machine_word(word) == machine_word(f" {word} ") == word
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "my secret prompt", "sk-proj-abcDEF1234", "a_" * 40 + "a", "a" * 65, "5f3a9c", "123456", "\u202ea", "a__b"],
+)
+def test_what_may_be_a_text_or_a_key_is_no_code(text: str) -> None:
+    assert machine_word(text) == ""
+
+
+def test_a_detail_says_status_code_and_class() -> None:
+    assert failure_detail(BadReply, 200, "") == "200: BadReply"
+    assert failure_detail(AccountFailure, 401, "invalid_api_key") == "401 invalid_api_key: AccountFailure"
 
 
 @given(st.binary(max_size=80))
 def test_any_body_is_read(body: bytes) -> None:
-    assert len(read_error(body).detail) <= MAX_DETAIL
+    assert len(read_error(body).message) <= MAX_MESSAGE
 
 
 @pytest.mark.parametrize(
@@ -121,6 +170,11 @@ def test_any_body_is_read(body: bytes) -> None:
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": "0.5"}, 0.5),
         ({"retry-after": "86400"}, 86_400.0),
+        ({"retry-after": "86401"}, None),
+        ({"retry-after-ms": "86400001"}, None),
+        ({"retry-after": format_datetime(NOW + timedelta(days=2), usegmt=True)}, None),
+        ({"x-ratelimit-reset": "2d"}, None),
+        ({"x-ratelimit-reset-requests": "9" * 400 + "s"}, None),
         ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
         ({"retry-after-ms": "soon", "retry-after": "9"}, 9.0),
         ({"retry-after": format_datetime(NOW + timedelta(seconds=40), usegmt=True)}, 40.0),
@@ -155,7 +209,7 @@ def test_every_form_of_a_wait_is_read(headers: dict[str, str], seconds: float | 
 @given(st.dictionaries(st.sampled_from(["retry-after", "retry-after-ms", "x-ratelimit-reset"]), st.text(max_size=30)))
 def test_any_header_gives_a_sensible_wait(headers: dict[str, str]) -> None:
     seconds = retry_after_s(headers, NOW)
-    assert seconds is None or 0 <= seconds < float("inf")
+    assert seconds is None or 0 <= seconds <= LONGEST_WAIT_S
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,11 @@ class TestNamed:
         assert (self.NAMES[0], self.NAMES[2], self.NAMES[-1]) == ("a", "d", "d")
         assert self.NAMES[1:] == ("c", "d")
 
+    def test_it_is_compared_by_what_it_holds(self) -> None:
+        assert Named(0b11, ["a", "c", "b"]) != self.NAMES
+        assert Named(0b111, ["a", "c", "d"]) == self.NAMES
+        assert self.NAMES != ("a", "c", "d")
+
     @pytest.mark.parametrize("index", [3, -4])
     def test_beyond_its_end_there_is_nothing(self, index: int) -> None:
         with pytest.raises(IndexError):

@@ -68,6 +68,13 @@ def test_one_of_many_is_reckoned_like_all() -> None:
     assert costs.micros([8])[8] == costs.micros(range(9))[8] == 1_750 * 8
 
 
+def test_a_host_with_prices_of_its_own_is_reckoned_where_it_is_asked_about() -> None:
+    changing = make_host("a", price=1, price_changes=(PriceChange(make_prices(5)),))
+    index = make_index(make_model("m", [changing, make_host("b", 2)]))
+    assert Costs(index, PLAIN).micros([1]) == {1: 3_400.0}
+    assert Costs(index, PLAIN).micros([0]) == {0: 8_500.0}
+
+
 def test_rough_costs_are_reckoned_once() -> None:
     costs = Costs(make_index(make_model("m")), PLAIN)
     assert costs.rough() is costs.rough()

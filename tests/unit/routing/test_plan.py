@@ -1,14 +1,22 @@
 """The plan for a named model: its hosts in order, and clear words when none is left."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from core.catalog.model import Abilities, Host, Model, Promises, StructuredOutput, Target, Thinking
 from core.chat import ChatRequest, ResponseFormat
-from core.decision import BUILT_IN_POLICY, Candidate, DataRules, HostRules, Preferences
+from core.decision import BUILT_IN_POLICY, Candidate, DataRules, Decision, HostRules, Plan, Policy, Preferences
 from core.errors import GatewayError, InvalidRequest, Overloaded, Unprocessable
-from core.routing.plan import plan_named
+from core.money import Terms
+from core.routing.board import HealthView
+from core.routing.health import HostHealth
+from core.routing.plan import Named, plan_named
 from core.routing.policy import narrow
 from core.routing.stages import capable
+from core.routing.worst import worst_of
+from tests.support.routing import CODE, NOW, make_prices
 from tests.support.targets import make_vendor
 
 ONE = Host(vendor="one", upstream_model="m", promises=Promises(region="eu"))
@@ -28,15 +36,36 @@ def make_request(**members: object) -> ChatRequest:
     return ChatRequest(**{"model": "lab/m", "messages": (), "written": written, **members})  # type: ignore[arg-type]  # members are the test's
 
 
-def hosts_of(preferences: Preferences) -> list[str]:
-    model = make_model()
-    plan, _ = plan_named(make_request(), model, candidates(model), narrow(BUILT_IN_POLICY, preferences))
+def planned(
+    request: ChatRequest | None = None,
+    model: Model | None = None,
+    found: Sequence[Candidate] | None = None,
+    preferences: Preferences | None = None,
+    policy: Policy = BUILT_IN_POLICY,
+    **members: Any,
+) -> tuple[Plan, Decision]:
+    model = model or make_model()
+    effective = narrow(policy, preferences or Preferences())
+    named = Named(request or make_request(), model, candidates(model) if found is None else found, effective, **members)
+    return plan_named(named)
+
+
+def hosts(plan: Plan) -> list[str]:
     return [leg.target.vendor.name for leg in plan.legs]
 
 
-def refusal(request: ChatRequest, found: list[Candidate], preferences: Preferences | None = None) -> GatewayError:
+def hosts_of(preferences: Preferences, **members: Any) -> list[str]:
+    return hosts(planned(preferences=preferences, **members)[0])
+
+
+def refusal(
+    request: ChatRequest | None = None,
+    found: Sequence[Candidate] | None = None,
+    preferences: Preferences | None = None,
+    **members: Any,
+) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
-        plan_named(request, make_model(), found, narrow(BUILT_IN_POLICY, preferences or Preferences()))
+        planned(request, None, found, preferences, **members)
     return refused.value
 
 
@@ -60,9 +89,7 @@ def test_preferences_narrow_and_order_the_hosts(preferences: Preferences, expect
 
 
 def test_the_decision_names_no_host() -> None:
-    model = make_model()
-    preferences = Preferences(providers=HostRules(ignore=("one",)))
-    _, decision = plan_named(make_request(), model, candidates(model), narrow(BUILT_IN_POLICY, preferences))
+    _, decision = planned(preferences=Preferences(providers=HostRules(ignore=("one",))))
     assert (decision.pick, decision.decisiveness, decision.excluded) == ("lab/m", 1.0, {})
     assert decision.alternatives[0].model == "lab/m"
 
@@ -101,22 +128,19 @@ def test_structured_output_that_is_known_to_fail_is_422() -> None:
 def test_an_unverified_model_is_used_and_the_decision_says_so() -> None:
     model = make_model(Abilities(structured_output=StructuredOutput.UNVERIFIED))
     request = make_request(response_format=ResponseFormat("json_schema", name="x", schema={}))
-    _, decision = plan_named(request, model, candidates(model), narrow(BUILT_IN_POLICY, Preferences()))
+    _, decision = planned(request, model)
     assert decision.structured_output == "unverified"
 
 
 def test_a_stream_without_thinking_holds_reasoning() -> None:
     model = make_model(Abilities(thinking=Thinking.ALWAYS))
-    effective = narrow(BUILT_IN_POLICY, Preferences())
-    request = make_request(stream=True, extended_thinking=False)
-    plan, decision = plan_named(request, model, candidates(model), effective, thinking_reason="model_ignores_off")
+    plan, _ = planned(make_request(stream=True, extended_thinking=False), model)
     assert (plan.hold_reasoning, plan.whole) == (True, False)
-    assert (decision.thinking, decision.thinking_reason) == ("on", "model_ignores_off")
 
 
 def test_a_whole_answer_of_a_model_that_always_thinks_has_ten_minutes() -> None:
     model = make_model(Abilities(thinking=Thinking.ALWAYS))
-    plan, decision = plan_named(make_request(), model, candidates(model), narrow(BUILT_IN_POLICY, Preferences()))
+    plan, decision = planned(model=model)
     assert (plan.whole, plan.deadline_s, plan.legs[0].budgets.first_token_s) == (True, 590.0, None)
     assert decision.thinking is None
 
@@ -134,6 +158,58 @@ def test_hosts_that_refuse_a_field_are_left_for_those_that_do_not(field: str, co
     model = make_model()
     first, second = candidates(model)
     found = [Candidate(first.target, ((field, "It does not."),)), second]
-    plan, _ = plan_named(make_request(), model, found, narrow(BUILT_IN_POLICY, Preferences()))
-    assert [leg.target.vendor.name for leg in plan.legs] == ["two"]
+    assert hosts(planned(model=model, found=found)[0]) == ["two"]
     assert capable(tuple(found)).dropped == ((found[0], code),)
+
+
+@pytest.mark.parametrize(
+    ("preferences", "policy"),
+    [
+        (Preferences(exclude=("lab/m",)), BUILT_IN_POLICY),
+        (Preferences(models=("lab/other",)), BUILT_IN_POLICY),
+        (Preferences(), Policy(allow_models=("lab/other",))),
+    ],
+)
+def test_a_model_outside_policy_or_routing_object_is_refused(preferences: Preferences, policy: Policy) -> None:
+    error = refusal(preferences=preferences, policy=policy)
+    assert (error.status, error.code, error.param) == (422, "policy_violation", "model")
+
+
+def cooling(name: str) -> HealthView:
+    known = {name: HostHealth(cooldowns=1, cooling_until=NOW + 9)}
+    return HealthView(NOW, known, frozenset(known))
+
+
+def test_a_host_out_of_use_is_asked_last_and_the_one_that_made_the_calls_first() -> None:
+    assert hosts_of(Preferences(), view=cooling("one/m")) == ["two", "one"]
+    assert hosts_of(Preferences(providers=HostRules(order=("one",))), view=cooling("one")) == ["two", "one"]
+    assert hosts_of(Preferences(), view=cooling("one/m"), caller="one/m") == ["one", "two"]
+
+
+def test_a_cost_cap_leaves_hosts_that_cannot_pass_it() -> None:
+    request = make_request(max_tokens=100)
+    worst = worst_of(request, CODE, cap_micros=2_000, terms=Terms(), max_tokens_default=8_192, reasks=False, at_s=NOW)
+    offers = (Host("dear", "m", make_prices(2)), Host("cheap", "m", make_prices(1)), Host("unpriced", "m"))
+    model = Model("lab/m", "M", "lab", offers, 8_192, 2_048)
+    assert hosts(planned(request, model, worst=worst)[0]) == ["cheap"]
+    error = refusal(request, candidates(make_model()), worst=worst)
+    assert (error.code, "price_unknown" in error.message) == ("no_eligible_model", True)
+    assert "cost_cap" in refusal(request, candidates(model)[:1], worst=worst).message
+
+
+def test_models_that_the_operator_named_may_stand_in() -> None:
+    small = Model("lab/small", "S", "lab", (Host("three", "s"),), 8_192, 100)
+    other = Model("lab/other", "O", "lab", (Host("three", "o"), Host("four", "o")), 8_192, 2_048)
+    fallbacks = [
+        Candidate(candidates(small)[0].target),
+        Candidate(candidates(other)[0].target, (("tools", "It does not."),)),
+        candidates(other)[1],
+    ]
+    plan, decision = planned(fallbacks=fallbacks)
+    assert [leg.target.name for leg in plan.legs] == ["one/m", "two/m", "three/s", "four/o"]
+    assert [each.model for each in decision.alternatives] == ["lab/m", "lab/small", "lab/other"]
+    assert decision.reasoning == (
+        "The request named lab/m. If it fails, lab/small and then lab/other may stand in for it."
+    )
+    plan, _ = planned(make_request(max_tokens=1_000), fallbacks=fallbacks)
+    assert [leg.target.name for leg in plan.legs] == ["one/m", "two/m", "four/o"]

@@ -24,6 +24,8 @@ def test_nothing_asked_leaves_the_policy_as_it_is() -> None:
     assert narrow(STRICT, Preferences()) == Effective(
         policy=STRICT,
         optimize=Objective.COST,
+        models=("lab/a", "lab/b"),
+        exclude=(),
         hosts=HostRules(only=("lab",)),
         data=STRICT.data,
         max_cost_micros=100,
@@ -95,3 +97,12 @@ def test_nothing_is_ever_widened(policy: Policy, asked: int | None, data: DataRu
         assert set(effective.data.regions) <= set(policy.data.regions)
     assert effective.data.no_training >= policy.data.no_training
     assert effective.data.zero_retention >= policy.data.zero_retention
+
+
+def test_models_are_compared_by_what_their_names_stand_for() -> None:
+    ids = {"a": "lab/a", "lab/b": "lab/b"}
+    asked = Preferences(models=("a",), exclude=("b", "gone"))
+    effective = narrow(STRICT, asked, lambda name: ids.get(name, name))
+    assert (effective.models, effective.exclude) == (("lab/a",), ("b", "gone"))
+    assert [effective.allows(name) for name in ("lab/a", "lab/b", "b")] == [True, False, False]
+    assert narrow(BUILT_IN_POLICY, Preferences()).allows("any")

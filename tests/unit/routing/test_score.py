@@ -151,7 +151,8 @@ class TestThousands:
         models = self.models()
         index = make_index(*models)
         known = {index.hosts[place]: HostHealth(ttft_ms=1_000.0 - place) for place in range(5)}
-        firsts = self.first(Objective.LATENCY, index, view=HealthView(NOW, {**known, "gone/x": HostHealth()}))
+        untimed = {"gone/x": HostHealth(), index.hosts[7]: HostHealth()}
+        firsts = self.first(Objective.LATENCY, index, view=HealthView(NOW, {**known, **untimed}))
         assert firsts[:5] == ["m4", "m3", "m2", "m1", "m0"]
         timed = [*self.models(first_token_ms=300)[:90], *models[90:]]
         assert len(self.first(Objective.LATENCY, make_index(*timed))) == 10

@@ -164,3 +164,4 @@ def test_prices_are_those_of_the_moment() -> None:
     unknown_now = make_host(price=None, price_changes=(PriceChange(make_prices(1), since="2100-01-01"),))
     index = make_index(make_model("m", [dearer_now, unknown_now, make_host()]))
     assert [*places(within_cap(index, bound(cap_micros=100_000)))] == [2]
+    assert [*places(within_cap(index, bound(cap_micros=600_000)))] == [0, 2]

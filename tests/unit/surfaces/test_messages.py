@@ -18,6 +18,7 @@ from core.chat import (
 from core.errors import InvalidRequest
 from core.surfaces.openai_chat import parse_chat
 from core.surfaces.surface import PLAIN, ROUTING, SURFACES, Surface
+from tests.support.nulls import without_nulls_below
 
 USER: Json = {"role": "user", "content": "Hello"}
 CALL: Json = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": '{"a":1}'}}
@@ -167,8 +168,6 @@ def test_an_earlier_refusal_and_audio() -> None:
             "invalid_value",
             "messages[0].content[0].type",
         ),
-        ({"role": "assistant"}, "missing_required_parameter", "messages[0].content"),
-        ({"role": "assistant", "content": [], "tool_calls": []}, "missing_required_parameter", "messages[0].content"),
         ({"role": "assistant", "content": "x", "audio": {}}, "missing_required_parameter", "messages[0].audio.id"),
         ({"role": "assistant", "content": "x", "annotations": [1]}, "invalid_value", "messages[0].annotations[0]"),
         ({"role": "tool", "content": "x"}, "missing_required_parameter", "messages[0].tool_call_id"),
@@ -181,6 +180,23 @@ def test_an_earlier_refusal_and_audio() -> None:
 def test_wrong_messages_are_refused_by_their_path(written: Json, code: str, param: str) -> None:
     error = refused(written)
     assert (error.status, error.code, error.param) == (400, code, param)
+
+
+@pytest.mark.parametrize("said", [{}, {"content": None, "refusal": None}, {"content": [], "tool_calls": []}], ids=str)
+@pytest.mark.parametrize("surface", SURFACES, ids=lambda surface: surface.name)
+def test_an_empty_answer_is_a_turn(surface: Surface, said: Json) -> None:
+    history = [USER, {"role": "assistant", **said}, USER]
+    request = parse_chat(orjson.dumps({"model": "m", "messages": history}), surface).request
+    assert (request.messages[1].role, request.messages[1].content) == (Role.ASSISTANT, None)
+    assert request.unknown == ()
+
+
+def test_a_document_is_refused_with_a_word_on_what_to_send() -> None:
+    part = {"type": "document", "document": {"data": "AA=="}}
+    error = refused({"role": "user", "content": [part]})
+    assert (error.status, error.param) == (400, "messages[0].content[0].type")
+    assert "'file' part" in error.message
+    assert "Send a document" not in refused({"role": "user", "content": [{"type": "video"}]}).message
 
 
 @pytest.mark.parametrize(
@@ -210,14 +226,24 @@ def test_wrong_calls_are_refused_by_their_path(call: Json, param: str) -> None:
         (USER, calling(CALL), USER),
         (USER, calling(CALL, {**CALL, "id": "call_9"}), result("call_9")),
         (USER, calling(CALL), calling(CALL), result("call_1")),
-        (USER, {"role": "assistant", "function_call": {"name": "f"}}, USER),
     ],
-    ids=["at the end", "before a question", "one of two", "before more calls", "deprecated"],
+    ids=["at the end", "before a question", "one of two", "before more calls"],
 )
 def test_a_call_without_its_result_is_refused_by_its_id(history: tuple[Json, ...]) -> None:
     error = refused(*history)
     assert (error.status, error.code, error.param) == (400, "missing_tool_result", "messages[1].tool_calls")
-    assert "'call_1'" in error.message or "'call_function_1'" in error.message
+    assert "'call_1'" in error.message
+
+
+def test_a_deprecated_call_without_its_result_is_refused_in_its_own_words() -> None:
+    calls = [USER, {"role": "assistant", "function_call": {"name": "f"}}]
+    for history in (calls, [*calls, USER]):
+        error = refused(*history)
+        assert (error.status, error.code, error.param) == (400, "missing_tool_result", "messages[1].function_call")
+        assert "'function' message" in error.message
+        assert "tool" not in error.message
+    answered = {"role": "function", "name": "f", "content": "x"}
+    assert refused(*calls, answered, calling(CALL)).param == "messages[3].tool_calls"
 
 
 @pytest.mark.parametrize(
@@ -275,7 +301,7 @@ def test_what_clients_send_back_is_known(surface: Surface) -> None:
     body = orjson.dumps({"model": "m", "messages": history})
     request = parse_chat(body, surface).request
     assert request.unknown == ()
-    assert request.written["messages"] == history
+    assert request.written["messages"] == without_nulls_below(history)
 
 
 def test_nulls_of_other_roles_say_nothing() -> None:

@@ -214,13 +214,17 @@ def test_canonical_members() -> None:
 
 def test_response_formats() -> None:
     schema = {"type": "object", "properties": {"anything": {"goes": None}}}
-    written = {
+    written: Json = {
         "type": "json_schema",
         "json_schema": {"name": "out", "description": "d", "schema": schema, "strict": None},
     }
     request = chat(response_format=written)
     assert request.response_format == ResponseFormat("json_schema", "out", "d", schema)
+    del written["json_schema"]["strict"]
     assert request.written["response_format"] == written
+    bare = {"name": "out", "description": None, "schema": None, "strict": None}
+    sent = chat(response_format={"type": "json_schema", "json_schema": bare}).written["response_format"]
+    assert sent == {"type": "json_schema", "json_schema": {"name": "out"}}
     assert chat(response_format={"type": "text"}).response_format == ResponseFormat("text")
 
 
@@ -282,6 +286,29 @@ def test_an_unknown_field_is_refused_with_a_near_match(name: str, hint: str | No
 
 def test_on_the_plain_surface_unknown_fields_are_sent_on_and_known_as_such() -> None:
     request = parsed({"top_k": 5, "nothing": None, "n" * 90: 1}, PLAIN).request
-    assert request.unknown == ("top_k", "n" * 90)
-    assert request.written == {**MINIMAL, "top_k": 5, "n" * 90: 1}
+    assert request.unknown == ("top_k", "nothing", "n" * 90)
+    assert request.written == {**MINIMAL, "top_k": 5, "nothing": None, "n" * 90: 1}
     assert refused(nothing=None).code == "unknown_field"
+
+
+def test_null_is_absence_for_known_fields_at_every_depth_and_is_kept_for_unknown_ones() -> None:
+    members = {
+        "seed": None,
+        "stream": True,
+        "stream_options": {"include_usage": True, "include_obfuscation": None, "later": None},
+        "web_search_options": {"search_context_size": None, "user_location": None},
+        "prompt_cache_options": {"mode": "explicit", "ttl": None},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"default": None}}},
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "a", "prompt_cache_breakpoint": None}]}],
+    }
+    request = parsed(members, PLAIN).request
+    assert request.written == {
+        **MINIMAL,
+        "stream": True,
+        "stream_options": {"include_usage": True, "later": None},
+        "web_search_options": {},
+        "prompt_cache_options": {"mode": "explicit"},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"default": None}}},
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}]}],
+    }
+    assert request.unknown == ("stream_options.later",)

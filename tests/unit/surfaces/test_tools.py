@@ -1,5 +1,7 @@
 """Tools and the ways to choose among them, the deprecated ones too."""
 
+from typing import Literal
+
 import orjson
 import pytest
 
@@ -30,7 +32,7 @@ def allowed(mode: str, *tools: Json) -> Json:
 def test_tools_of_both_types() -> None:
     parameters = {"type": "object", "properties": {"unknown": {"$anything": None}}}
     grammar = {"type": "grammar", "grammar": {"definition": "a+", "syntax": "lark"}}
-    tools = [
+    tools: list[Json] = [
         {
             "type": "function",
             "function": {"name": "a-1_B", "description": "d", "parameters": parameters, "strict": True},
@@ -46,6 +48,7 @@ def test_tools_of_both_types() -> None:
         CustomTool("c", "d", grammar),
         CustomTool("d", None, {"type": "text"}),
     )
+    tools[1]["function"] = {"name": "b"}
     assert request.written["tools"] == tools
     assert request.tool_choice is None
 
@@ -155,9 +158,31 @@ def test_deprecated_functions() -> None:
     assert request.parallel_tool_calls is False
     assert request.written["functions"] == functions
     assert chat(functions=functions, function_call="none").tool_choice == ToolChoice("none")
-    assert chat(functions=functions, tool_choice="auto").tool_choice is None
     assert refused(functions=functions, function_call={"name": "gone"}).param == "function_call.name"
     assert refused(functions=functions, tools=[LOOK]).param == "functions"
+
+
+@pytest.mark.parametrize("mode", ["none", "auto"])
+def test_a_choice_in_one_form_holds_for_tools_in_the_other(mode: Literal["none", "auto"]) -> None:
+    old = chat(functions=[{"name": "f"}], tool_choice=mode)
+    new = chat(tools=[LOOK], function_call=mode)
+    assert old.tool_choice == new.tool_choice == ToolChoice(mode)
+    assert (old.written["tool_choice"], new.written["function_call"]) == (mode, mode)
+
+
+def test_a_named_or_required_call_holds_across_forms_too() -> None:
+    look = ToolChoice("required", ("look",), forced=True)
+    assert chat(tools=[LOOK], function_call={"name": "look"}).tool_choice == look
+    assert chat(functions=[{"name": "look"}], tool_choice=LOOK).tool_choice == look
+    assert chat(functions=[{"name": "look"}], tool_choice="required").tool_choice == ToolChoice("required")
+    assert refused(tools=[LOOK], function_call={"name": "gone"}).param == "function_call.name"
+
+
+def test_two_forms_of_the_choice_must_say_the_same() -> None:
+    assert chat(tools=[LOOK], tool_choice=LOOK, function_call={"name": "look"}).tool_choice
+    error = refused(tools=[LOOK], tool_choice="auto", function_call="none")
+    assert (error.status, error.code, error.param) == (400, "invalid_value", "function_call")
+    assert "'tool_choice'" in error.message
 
 
 def test_parallel_calls_are_kept_where_there_are_tools() -> None:

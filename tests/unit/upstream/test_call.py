@@ -227,6 +227,13 @@ async def test_a_host_that_cannot_be_reached_is_unavailable(fault: Exception, ex
     assert type(fault).__name__ in failure.value.detail
 
 
+@pytest.mark.parametrize("kind", [httpx.LocalProtocolError, httpx.RemoteProtocolError])
+async def test_what_breaks_the_protocol_is_not_quoted(kind: type[httpx.ProtocolError]) -> None:
+    with pytest.raises(UpstreamFailure) as failure:
+        await call(Transport(200, Chunks(), kind("Illegal header value b'Bearer sk-1'")))
+    assert failure.value.detail == kind.__name__
+
+
 @pytest.mark.parametrize("fault", [httpx.ReadError("reset"), httpx.RemoteProtocolError("cut")])
 async def test_a_connection_that_breaks_in_the_body_is_interrupted(fault: Exception) -> None:
     with pytest.raises(Interrupted):

@@ -160,7 +160,7 @@ def test_what_is_no_answer(event: Any, kind: type[Exception]) -> None:
 def test_an_event_that_is_named_an_error_is_one() -> None:
     failure = decoded(new(), [b'event: error\ndata: {"message": "m"}\n\n']).error
     assert isinstance(failure, UpstreamUnavailable)
-    assert failure.detail == "m"
+    assert failure.detail == "502: UpstreamUnavailable"
 
 
 def test_a_failure_waits_until_what_came_before_it_was_taken() -> None:
@@ -194,8 +194,7 @@ def test_an_error_may_lack_its_blank_line() -> None:
 def test_a_web_page_is_shown_to_the_operator() -> None:
     failure = decoded(new(), [b"\n<!DOCTYPE html>", b"<p>" * 400]).error
     assert isinstance(failure, BadReply)
-    assert failure.detail.startswith("<!DOCTYPE html><p>")
-    assert len(failure.detail) <= 500
+    assert failure.detail == "a web page came instead of an answer"
 
 
 def test_a_turn_that_ends_with_calls_says_so_whatever_the_host_says() -> None:

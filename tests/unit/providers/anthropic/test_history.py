@@ -55,6 +55,13 @@ def test_leading_system_and_developer_turns_are_the_system_prompt() -> None:
     assert short(sent["messages"]) == [("user", ["Hi."])]
 
 
+@pytest.mark.parametrize("echoed", [{}, {"reasoning_content": "h"}], ids=str)
+def test_an_empty_answer_is_no_turn(echoed: dict[str, Any]) -> None:
+    history = [said("user", "A"), said("assistant", None, refusal=None, **echoed)]
+    assert short(body(history)["messages"]) == [("user", ["A"])]
+    assert short(body([*history, said("user", "B")])["messages"]) == [("user", ["A", "B"])]
+
+
 LATE = [said("user", "A"), said("assistant", "B"), said("system", "S"), said("user", "C"), said("system", "T")]
 
 

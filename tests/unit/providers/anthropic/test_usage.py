@@ -83,6 +83,12 @@ def test_reports_are_about_everything_so_far_and_later_ones_win() -> None:
     )
 
 
+def test_absurd_counts_are_none_and_thinking_lies_inside_the_output() -> None:
+    assert read({"input_tokens": 2**53, "output_tokens": -1}) is None
+    told = {"input_tokens": "5", "output_tokens": 3, "output_tokens_details": {"thinking_tokens": 9}}
+    assert read({**told, "service_tier": "a text, no label"}) == Usage(5, output_tokens=3, reasoning_tokens=3)
+
+
 def test_a_report_with_nothing_new_is_none() -> None:
     reader = UsageReader(Outgoing(TARGET, "", {}, b""))
     assert reader.read({"input_tokens": 5, "output_tokens": 3}) is not None

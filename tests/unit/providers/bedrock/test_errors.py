@@ -61,7 +61,7 @@ def test_each_exception_has_its_class(status: int, name: str, kind: type[Upstrea
     assert type(error) is kind
     assert error.upstream_status == status
     assert error.upstream_code == (name or None)
-    assert error.detail == (f"{name}: said" if name else "said")
+    assert error.detail == (f"{status} {name}: {kind.__name__}" if name else f"{status}: {kind.__name__}")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_names_come_with_where_they_are_from(name: str) -> None:
 def test_the_body_may_tell_the_name() -> None:
     error = failure(400, __type="com.amazon.coral.service#ExpiredTokenException", Message="Expired.")
     assert type(error) is AccountFailure
-    assert error.detail == "ExpiredTokenException: Expired."
+    assert error.detail == "400 ExpiredTokenException: AccountFailure"
     assert failure(400, code="AccessDeniedException", __type=5).upstream_code == "AccessDeniedException"
 
 
@@ -126,7 +126,7 @@ def test_a_models_own_words() -> None:
         TARGET, "modelErrorException", {"originalStatusCode": 400, "originalMessage": "too many input tokens"}
     )
     assert type(error) is ContextTooLong
-    assert error.detail == "modelErrorException: too many input tokens"
+    assert error.detail == "424 modelErrorException: ContextTooLong"
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,13 @@ def turns(*messages: Any, to: Target = PLAIN) -> list[tuple[str, list[Any]]]:
     return [(turn["role"], turn["content"]) for turn in converted(*messages, to=to).messages]
 
 
+@pytest.mark.parametrize("echoed", [{}, {"reasoning_content": "h"}], ids=str)
+def test_an_empty_answer_is_no_turn(echoed: dict[str, Any]) -> None:
+    history = [said("user", "A"), said("assistant", None, refusal=None, **echoed)]
+    assert turns(*history) == [("user", [{"text": "A"}])]
+    assert turns(*history, said("user", "B")) == [("user", [{"text": "A"}, {"text": "B"}])]
+
+
 def test_system_messages_stand_apart_in_order() -> None:
     made = converted(said("system", "One."), said("developer", [{"type": "text", "text": "Two."}]), said("user", "Hi."))
     assert made.system == [{"text": "One."}, {"text": "Two."}]

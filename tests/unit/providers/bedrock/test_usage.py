@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.chat import Usage
 from core.money import Prices, Rates, Terms, charge, pico_per_token, price
+from core.providers.answer_labels import MAX_COUNT
 from core.providers.bedrock.usage import usage_of
 
 
@@ -81,3 +82,12 @@ def test_parts_lie_inside_their_totals(fresh: int, read: int, short: int, long: 
     assert usage.input_tokens == fresh + usage.cached_tokens + usage.written_tokens
     assert (usage.cached_tokens, usage.written_tokens) == (read, short + long)
     assert usage.reasoning_tokens is None
+
+
+def test_absurd_counts_are_none() -> None:
+    assert usage_of({"inputTokens": 2**53, "outputTokens": -1}, None) is None
+    assert usage_of({"inputTokens": "3", "outputTokens": 2**53}, None) == Usage(input_tokens=3)
+    details = [{"ttl": ttl, "inputTokens": MAX_COUNT} for ttl in ("1h", "5m")] * 9
+    usage = usage_of({"inputTokens": 1, "cacheDetails": details}, None)
+    assert usage is not None
+    assert usage.written_tokens == 2 * MAX_COUNT

@@ -135,8 +135,8 @@ def test_a_byte_order_mark_may_stand_before_any_form() -> None:
 
 
 def test_a_page_is_told_by_its_beginning_and_bounded() -> None:
-    assert failed(b"<html>" + b"x" * 10_000) == "<html>" + "x" * 494
-    assert failed(b"<", b"html>") == "<html>"
+    assert failed(b"<html>" + b"x" * 10_000) == "a web page came instead of an answer"
+    assert failed(b"<", b"html>") == "a web page came instead of an answer"
     with pytest.raises(BadReply):
         decoder().feed(b"<html>" + b"x" * 10_000)
 

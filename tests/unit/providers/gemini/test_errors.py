@@ -108,6 +108,7 @@ def test_prose_decides_nothing_elsewhere(status: int) -> None:
         ([quota(PER_DAY), retry("3600s")], {}, 3600),
         ([retry("34s")], {"retry-after": "9"}, 9),
         ([retry("soon")], {}, None),
+        ([retry("86401s")], {}, None),
         ([retry(34)], {}, None),
         ([], {}, None),
     ],
@@ -118,7 +119,7 @@ def test_how_long_to_wait(details: list[Any], headers: dict[str, str], seconds: 
 
 def test_what_the_operator_gets() -> None:
     made = failure(400, error("INVALID_ARGUMENT", "API key not valid.", 400, info("API_KEY_INVALID")))
-    assert made.detail == "API_KEY_INVALID: API key not valid."
+    assert made.detail == "400 API_KEY_INVALID: AccountFailure"
     assert made.upstream_code == "API_KEY_INVALID"
     assert failure(429, error("RESOURCE_EXHAUSTED")).upstream_code == "RESOURCE_EXHAUSTED"
     assert failure(400, {"error": {"code": 400, "message": "m"}}).upstream_code == "400"
@@ -138,6 +139,8 @@ def test_what_the_operator_gets() -> None:
         ("tools[0].function_declarations[1].parameters", "tools"),
         ("tool_config.function_calling_config", "tool_choice"),
         ("something_new", None),
+        ("generation_config.something_new", None),
+        ("generation_config.sk-proj-abcDEF1234", None),
         (3, None),
     ],
 )
@@ -184,7 +187,7 @@ def test_every_status_is_an_upstream_failure_and_the_sdk_reads_the_same_words(st
     made = failure(status, body)
     theirs = sdk.APIError(status, body)
     assert (made.upstream_status, made.upstream_code) == (theirs.code, theirs.status)
-    assert made.detail == f"{theirs.status}: {theirs.message}"
+    assert made.detail == f"{status} {theirs.status}: {type(made).__name__}"
 
 
 @given(st.integers(100, 599), st.binary(max_size=60))

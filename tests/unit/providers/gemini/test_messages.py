@@ -45,6 +45,13 @@ def texts(*words: str) -> list[dict[str, Any]]:
     return [{"text": each} for each in words]
 
 
+@pytest.mark.parametrize("echoed", [{}, {"reasoning_content": "h"}], ids=str)
+def test_an_empty_answer_is_no_turn(echoed: dict[str, Any]) -> None:
+    history = [user("A"), {"role": "assistant", "content": None, "refusal": None, **echoed}]
+    assert said(history).contents == [{"role": "user", "parts": texts("A")}]
+    assert said([*history, user("B")]).contents == [{"role": "user", "parts": texts("A", "B")}]
+
+
 def test_roles_and_instructions() -> None:
     got = said(
         [

@@ -55,12 +55,25 @@ def test_thoughts_are_part_of_the_answer_where_the_total_says_so() -> None:
     [
         {},
         {"totalTokenCount": 3},
-        {"promptTokenCount": "3"},
+        {"promptTokenCount": "three"},
+        {"promptTokenCount": 2**53},
         {"promptTokenCount": -1, "candidatesTokenCount": True, "thoughtsTokenCount": 1.5},
     ],
 )
 def test_what_counts_nothing_is_none(said: dict[str, Any]) -> None:
     assert usage_of(said, None) is None
+
+
+def test_parts_lie_inside_their_totals() -> None:
+    usage = read(
+        promptTokenCount="9",
+        candidatesTokenCount=4,
+        cachedContentTokenCount=10,
+        promptTokensDetails=[{"modality": "AUDIO", "tokenCount": 7}, {"modality": "IMAGE", "tokenCount": 7}],
+        candidatesTokensDetails=[{"modality": "AUDIO", "tokenCount": 7}],
+    )
+    assert (usage.input_tokens, usage.cached_tokens, usage.input_audio_tokens, usage.input_image_tokens) == (9, 9, 7, 2)
+    assert usage.output_audio_tokens == 4
 
 
 def test_odd_numbers_and_details() -> None:

@@ -57,10 +57,21 @@ def piece(arguments: Any = None, name: str | None = None, **members: Any) -> dic
         # no ids at all
         ([piece("{}", "f", index=0), piece("{}", "f", index=0)], [("", "f", "{}"), ("", "f", "{}")]),
         ([piece('{"x":', "f", index=0), piece("1}", "f", index=0)], [("", "f", '{"x":1}')]),
-        ([piece("", "f", index=0), piece("", "g", index=0)], [("", "f", ""), ("", "g", "")]),
+        ([piece("{}", "f", index=0), piece("{}", "g", index=0)], [("", "f", "{}"), ("", "g", "{}")]),
+        ([piece("", "f"), piece("", "g")], [("", "f", ""), ("", "g", "")]),
+        # the name in pieces, or again and again
+        ([piece("", "get_", index=0), piece("{}", "weather", index=0)], [("", "get_weather", "{}")]),
+        ([piece("", "get_", index=0, id="a"), piece("", "weather", index=0)], [("a", "get_weather", "")]),
+        ([piece("", "get_", index=0, id="a"), piece("", "weather", index=0, id="a")], [("a", "get_weather", "")]),
+        ([piece("", "f", index=0), piece("", "f", index=0), piece("{}", "f", index=0)], [("", "f", "{}")]),
+        ([piece("", "f", index=0), piece("", "g", index=0, id="b")], [("", "f", ""), ("b", "g", "")]),
+        (
+            [piece("", "f", index=0), piece("", "g", index=1), piece("{}", "h", index=0)],
+            [("", "f", ""), ("", "g", ""), ("", "h", "{}")],
+        ),
         ([piece("{}", "f"), piece("", "f")], [("", "f", "{}")]),
         # the id after the name, the name after the arguments
-        ([piece("", "f", index=0), piece("1", index=0, id="a")], [("", "f", "1")]),
+        ([piece("", "f", index=0), piece("1", index=0, id="a")], [("a", "f", "1")]),
         ([piece("1", index=0, id="a"), piece("2", "f", index=0)], [("a", "f", "12")]),
         # arguments in other forms
         ([piece({"b": 1, "a": [2]}, "f", index=0, id="a")], [("a", "f", '{"b":1,"a":[2]}')]),

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from core.catalog.model import Quirk
-from core.chat import FinishReason
+from core.chat import FinishReason, Usage
 from core.errors import BadReply, Interrupted, UpstreamFailure, UpstreamUnavailable
 from core.events import Event, Finished, Noted, ReasoningDelta, RefusalDelta, TextDelta, UsageReported
 from core.framing.sse import MAX_EVENT_BYTES
@@ -167,12 +167,19 @@ def test_every_answer_that_was_asked_for_must_come() -> None:
     assert type(failed(one, using=decoder(choices=2))) is Interrupted
     assert type(failed(one, DONE, using=decoder(choices=2))) is BadReply
     open_ended = line({"choices": [{"index": 1, "delta": {"content": "b"}}]})
-    assert type(failed(one, open_ended)) is Interrupted
+    assert type(failed(one, open_ended, using=decoder(choices=2))) is Interrupted
+
+
+@pytest.mark.parametrize("index", [1, 7, -1])
+def test_answers_that_nobody_asked_for_are_left_out(index: int) -> None:
+    more = line({"choices": [{"index": index, "delta": {"content": "b"}, "usage": {"prompt_tokens": 3}}]})
+    events = read(more, delta("stop", content="a"), DONE).events
+    assert events == (UsageReported(Usage(3)), TextDelta(0, "a"), STOP)
 
 
 def test_a_choice_without_an_index_has_its_place() -> None:
     two = line({"choices": [{"delta": {"content": "a"}}, {"index": None, "delta": {"content": "b"}}]})
-    assert read(two, DONE).events[:2] == (TextDelta(0, "a"), TextDelta(1, "b"))
+    assert read(two, DONE, using=decoder(choices=2)).events[:2] == (TextDelta(0, "a"), TextDelta(1, "b"))
 
 
 def test_choices_that_never_said_anything_are_left_out() -> None:
@@ -184,6 +191,30 @@ def test_notes_are_told_when_they_change() -> None:
     noted = [{"system_fingerprint": "a"}, {"system_fingerprint": "a"}, {"system_fingerprint": "b"}]
     events = read(*(line({"choices": [], **note}) for note in noted), delta("stop", content="x")).events
     assert [event.fields for event in events if isinstance(event, Noted)] == [noted[0], noted[2]]
+
+
+@pytest.mark.parametrize(
+    ("note", "is_told"),
+    [
+        ({"system_fingerprint": "fp_44709d6fcb"}, True),
+        ({"system_fingerprint": "see sk-proj-abc at OpenAI"}, False),
+        ({"system_fingerprint": "x" * 65}, False),
+        ({"system_fingerprint": 3}, False),
+        ({"service_tier": "flex"}, True),
+        ({"service_tier": "on_demand"}, False),
+        ({"service_tier": ["flex"]}, False),
+        ({"moderation": {"flagged": False}}, True),
+    ],
+)
+def test_only_labels_are_told(note: dict[str, Any], is_told: bool) -> None:
+    events = read(line({"choices": [], **note}), delta("stop", content="x")).events
+    assert [event.fields for event in events if isinstance(event, Noted)] == [note] * is_told
+
+
+def test_a_tier_that_callers_do_not_know_still_has_its_price() -> None:
+    usage = {"choices": [], "usage": {"prompt_tokens": 3}}
+    events = read(line({**usage, "service_tier": "on_demand"}), delta("stop", content="x")).events
+    assert UsageReported(Usage(3, service_tier="on_demand")) in events
 
 
 def test_groqs_member_may_be_anything() -> None:
@@ -208,6 +239,8 @@ CLEAN = {"content": [{"token": "a"}]}
         (delta(logprobs=LOGPROBS, role="assistant"), [TextDelta(0, "", CLEAN)]),
         (delta(refusal="no", logprobs=LOGPROBS), [RefusalDelta(0, "no", CLEAN)]),
         (delta(content="a", refusal="no", logprobs=LOGPROBS), [RefusalDelta(0, "no"), TextDelta(0, "a", CLEAN)]),
+        (delta("stop", logprobs=LOGPROBS), [TextDelta(0, "", CLEAN), Finished(0, FinishReason.STOP, "stop")]),
+        (delta("stop", logprobs=-0.5), [Finished(0, FinishReason.STOP, "stop")]),
         (delta(content="a", logprobs=-0.5), [TextDelta(0, "a")]),
         (delta(content="a", logprobs={"tokens": "a"}), [TextDelta(0, "a")]),
     ],

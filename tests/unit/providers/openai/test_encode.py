@@ -104,6 +104,20 @@ def test_fields_nobody_documents_go_to_hosts_of_this_format() -> None:
     assert extra.items() <= body(ask(**extra)).items()
 
 
+def test_nulls_go_where_nobody_knows_what_they_mean() -> None:
+    schema = {"type": "json_schema", "json_schema": {"name": "n", "schema": None, "strict": None, "later": None}}
+    able = make_target(vendor=make_vendor(), abilities=Abilities(structured_output=StructuredOutput.VERIFIED))
+    sent_on = body(ask(top_k=None, seed=None, response_format=schema), able)
+    assert sent_on["top_k"] is None
+    assert "seed" not in sent_on
+    assert sent_on["response_format"] == {"type": "json_schema", "json_schema": {"name": "n", "later": None}}
+
+
+def test_a_choice_goes_with_tools_of_the_other_form() -> None:
+    assert body(ask(functions=[{"name": "f"}], tool_choice="none"))["tool_choice"] == "none"
+    assert body(ask(tools=[WEATHER], function_call="none"))["tool_choice"] == "none"
+
+
 def test_fields_that_the_host_refuses_stay_behind() -> None:
     to = target(refuses=frozenset({"verbosity", "metadata"}))
     assert not {"verbosity", "metadata"} & set(body(ask(verbosity="low", metadata={"a": "b"}), to))

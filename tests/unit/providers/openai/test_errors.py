@@ -116,6 +116,22 @@ def test_prose_decides_nothing_elsewhere(status: int) -> None:
     assert type(failure(status, said)) is type(failure(status, error()))
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Incorrect API key provided: sk-abc***",
+        "Your credit balance is too low to access the API.",
+        "Insufficient Balance",
+        "You exceeded your current quota, please check your plan.",
+    ],
+)
+def test_the_operators_trouble_told_in_prose_asks_another_host(words: str) -> None:
+    assert type(failure(400, error(None, "invalid_request_error", words))) is AccountFailure
+    assert type(failure(400, {"message": words, "code": 400})) is AccountFailure
+    assert type(failure(400, error("invalid_value", None, words))) is UpstreamRejected
+    assert type(failure(422, error(None, None, words))) is UpstreamRejected
+
+
 def test_billing_is_never_waited_for() -> None:
     assert failure(429, error("insufficient_quota")).recovery is Recovery.OPERATOR
 
@@ -130,7 +146,7 @@ def test_what_the_operator_gets() -> None:
     made = failure(429, error("rate_limit_exceeded", message="Limit in org-123 at Lab"), headers={"retry-after": "9"})
     assert type(made) is UpstreamRateLimited
     assert made.retry_after_s == 9
-    assert made.detail == "rate_limit_exceeded: Limit in org-123 at Lab"
+    assert made.detail == "429 rate_limit_exceeded: UpstreamRateLimited"
     assert made.upstream_code == "rate_limit_exceeded"
     assert "Lab" not in made.message
     assert failure(500, error(None, "server_error")).upstream_code == "server_error"

@@ -323,3 +323,67 @@ def test_a_message_of_our_own_needs_no_json() -> None:
     again = Message(Role.USER, "Only JSON, please.", {})
     made = ChatRequest(model="m", messages=(*request.messages, again), written=request.written)
     assert encoded(made)[1] == user("Only JSON, please.")
+
+
+@pytest.mark.parametrize(
+    "echoed",
+    [
+        {"content": None, "refusal": None},
+        {},
+        {"content": [], "tool_calls": []},
+        {"content": None, "reasoning_content": "h"},
+        {"reasoning": "h", "audio": None},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("quirks", [(), (Quirk.ALTERNATE_ROLES,), (Quirk.REFUSALS,)], ids=str)
+def test_an_empty_answer_sent_back_is_an_empty_turn(echoed: dict[str, Any], quirks: tuple[Quirk, ...]) -> None:
+    made = sent([user("a"), {"role": "assistant", **echoed}, user("b")], target(*quirks))
+    assert made == [user("a"), {"role": "assistant", "content": ""}, user("b")]
+
+
+NOT_FOR_USERS = ("tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_details", "refusal")
+
+
+@pytest.mark.parametrize("name", [*NOT_FOR_USERS, "annotations", "parsed", "audio", "tool_call_id"])
+def test_what_only_other_roles_have_is_an_unknown_member_here(name: str) -> None:
+    for role in ("user", "system"):
+        request = ask([{"role": role, "content": "a", name: "x"}])
+        assert request.unknown == (f"messages[0].{name}",)
+        assert encoded(request) == [{"role": role, "content": "a", name: "x"}]
+        assert sent([{"role": role, "content": "a", name: None}]) == [{"role": role, "content": "a"}]
+    if name != "tool_call_id":
+        result = {**RESULT, name: "x"}
+        assert sent([user(), assistant(tool_calls=[CALL]), result])[2] == result
+    else:
+        assert sent([assistant(content="a", tool_call_id="x")]) == [assistant(content="a", tool_call_id="x")]
+
+
+def test_unknown_members_go_as_they_were_written_with_their_nulls_at_every_depth() -> None:
+    more = {"x": None, "y": 1}
+    function = {"name": "f", "arguments": "{}", **more}
+    image = {"type": "image_url", "image_url": {"url": "https://x.test/a.png", **more}, **more}
+    file = {"type": "file", "file": {"file_data": "data:application/pdf;base64,AA", **more}, **more}
+    history = [
+        {"role": "user", "content": [{"type": "text", "text": "a", **more}, image, file], **more},
+        assistant(tool_calls=[{"id": "call_1", "type": "function", "function": function, **more}], **more),
+        {**RESULT, **more},
+        assistant(audio={"id": "audio_1", **more}),
+        assistant(content=[{"type": "refusal", "refusal": "No.", **more}]),
+    ]
+    assert sent(history, target(Quirk.REFUSALS)) == history
+    assert sent(history)[4]["content"] == [{"type": "text", "text": "No.", **more}]
+
+
+def test_nulls_of_known_members_are_left_out_at_every_depth() -> None:
+    image = {"type": "image_url", "image_url": {"url": "https://x.test/a.png", "detail": None}}
+    file = {"type": "file", "file": {"file_data": "data:application/pdf;base64,AA", "file_id": None}}
+    call = {**CALL, "index": None, "custom": None}
+    made = sent([user([image, file]), assistant(tool_calls=[call]), RESULT])
+    assert made[0]["content"] == [IMAGE, {"type": "file", "file": {"file_data": "data:application/pdf;base64,AA"}}]
+    assert made[1]["tool_calls"] == [CALL]
+
+
+def test_of_two_images_one_may_have_a_detail() -> None:
+    fine = {"type": "image_url", "image_url": {"url": "https://x.test/b.png", "detail": "high"}}
+    assert sent([user([IMAGE, fine])]) == [user([IMAGE, fine])]

@@ -1,0 +1,144 @@
+"""Why a model was chosen, in plain words built from the numbers."""
+
+from typing import Any
+
+import pytest
+
+from core.decision import Objective
+from core.routing.explain import Told, reasoning
+from core.routing.order import Entrant, Scored
+from core.routing.score import Ranking
+
+
+def scored(model: str, score: float = 1.0, **members: Any) -> Scored:
+    plain: dict[str, Any] = {
+        "rows": (0,),
+        "value": 0.8,
+        "is_measured": True,
+        "is_cramped": False,
+        "micros": 420.0,
+        "ttft_ms": None,
+    }
+    return Entrant(model, **{**plain, **members}), score
+
+
+ONE, TWO = scored("lab/one"), scored("lab/two", 0.7, value=0.78, micros=610.0)
+
+
+def told(*models: Scored, objective: Objective = Objective.BALANCED, **members: Any) -> str:
+    ranking = Ranking(
+        models=members.pop("by_score", models),
+        eligible=members.pop("eligible", 12),
+        enough=members.pop("enough", 3),
+        cramped=members.pop("cramped", 0),
+    )
+    plain: dict[str, Any] = {
+        "task": "code",
+        "max_tokens": None,
+        "stand_ins": (),
+        "is_loop": False,
+        "is_doubtful": False,
+    }
+    return reasoning(Told(models=models, ranking=ranking, objective=objective, **{**plain, **members}))
+
+
+@pytest.mark.parametrize(
+    ("objective", "members", "expected"),
+    [
+        (
+            Objective.BALANCED,
+            {},
+            "3 of 12 models are expected to do this code request about as well as the best; lab/one costs least of "
+            "them, about $0.00042, where lab/two costs about $0.00061.",
+        ),
+        (
+            Objective.BALANCED,
+            {"enough": 1},
+            "lab/one is expected to do this code request best of 12 models: 0.80, before lab/two with 0.78.",
+        ),
+        (
+            Objective.QUALITY,
+            {},
+            "lab/one is expected to do this code request best of 12 models: 0.80, before lab/two with 0.78.",
+        ),
+        (
+            Objective.COST,
+            {},
+            "lab/one costs least of 12 models for this code request, about $0.00042, where lab/two costs about "
+            "$0.00061.",
+        ),
+    ],
+)
+def test_each_objective_has_its_sentence(objective: Objective, members: Any, expected: str) -> None:
+    assert told(ONE, TWO, objective=objective, **members) == expected
+
+
+def test_time_is_told_where_it_is_known() -> None:
+    quick, slow = scored("quick", ttft_ms=310.4), scored("slow", ttft_ms=900)
+    assert told(quick, slow, objective=Objective.LATENCY) == (
+        "quick is the quickest of 12 models to its first token: about 310 ms, before slow with about 900 ms."
+    )
+    assert told(quick, TWO, objective=Objective.LATENCY).endswith("about 310 ms.")
+    assert told(ONE, TWO, objective=Objective.LATENCY) == (
+        "No first-token time is known of the 12 models that can serve this request; lab/one promises most for its "
+        "quality and price."
+    )
+
+
+def test_prices_are_told_where_they_are_known() -> None:
+    unpriced = scored("free", micros=None)
+    assert "No price is known of the 12 models" in told(unpriced, TWO, objective=Objective.COST)
+    assert told(unpriced, TWO).startswith("free is expected to do this code request best")
+    assert told(ONE, unpriced, objective=Objective.COST).endswith("about $0.00042.")
+
+
+@pytest.mark.parametrize(
+    ("micros", "expected"),
+    [
+        (0.0, "about nothing"),
+        (0.034, "$0.000000034"),
+        (5.0, "$0.0000050"),
+        (12_345.0, "$0.012"),
+        (2_345_000.0, "$2.35"),
+    ],
+)
+def test_dollars_have_two_digits_that_count(micros: float, expected: str) -> None:
+    assert expected in told(scored("a", micros=micros), TWO, objective=Objective.COST)
+
+
+def test_the_only_model_needs_no_comparison() -> None:
+    assert told(ONE, eligible=1) == "lab/one is the only model that can serve this request."
+
+
+def test_what_stays_and_what_goes_on() -> None:
+    assert "lab/two served this conversation before" in told(TWO, ONE, by_score=(ONE, TWO))
+    assert told(ONE, is_loop=True).startswith("lab/one made the tool calls")
+
+
+CRAMPED = scored("deep", is_cramped=True)
+UNKNOWN = scored("new", is_measured=False)
+
+
+@pytest.mark.parametrize(
+    ("models", "members", "expected"),
+    [
+        (
+            (ONE, TWO),
+            {"cramped": 1, "max_tokens": 90},
+            "One model that thinks was placed behind the others, since the limit of 90 tokens leaves too little room.",
+        ),
+        ((ONE, TWO), {"cramped": 4, "max_tokens": 90}, "4 models that think were placed behind the others"),
+        (
+            (CRAMPED, TWO),
+            {"cramped": 4, "max_tokens": 90},
+            "The limit of 90 tokens leaves little room for the thinking that it usually does.",
+        ),
+        ((ONE, TWO), {"is_doubtful": True}, "Every host that can serve it has failed lately"),
+        ((UNKNOWN, TWO), {"stand_ins": ("chat", "writing")}, "scores for chat and writing stand in for it."),
+        ((UNKNOWN, TWO), {}, "No model that can serve it was evaluated for code."),
+    ],
+)
+def test_one_thing_more_is_said_where_there_is_one(models: tuple[Scored, ...], members: Any, expected: str) -> None:
+    said = told(*models, **members)
+    assert expected in said
+    assert said.count(". ") == 1
