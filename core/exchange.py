@@ -9,8 +9,8 @@ from core.catalog.model import Target
 from core.chat import ChatRequest, Usage
 from core.decision import Plan
 from core.errors import GatewayError, StoreUnavailable
-from core.events import Event, fold
 from core.estimate import estimated_usage
+from core.events import Event, fold
 from core.execute import AttemptBegan, AttemptEnded, Committed, EventBatch, Failed, Step, execute
 from core.memory import tool_turn
 from core.parts import Parts

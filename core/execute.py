@@ -99,8 +99,8 @@ async def execute(plan: Plan, call: Call, clock: Clock, jitter: Callable[[], flo
         jitter: A random number from 0 to 1, spreading retries.
 
     Yields:
-        `AttemptBegan` and `AttemptEnded` for each attempt, `Committed` once, then batches; `Failed` last when the answer
-        is not complete.
+        `AttemptBegan` and `AttemptEnded` for each attempt, `Committed` once, then batches; `Failed` last when the
+        answer is not complete.
     """
     walk = _Walk(plan, call, clock, jitter)
     async with aclosing(walk.steps()) as steps:

@@ -5,6 +5,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -58,7 +59,7 @@ def hashed(prompts: Sequence[str]) -> Array:
     rows = np.zeros((len(prompts), WIDTH), dtype=np.float32)
     for row, prompt in zip(rows, prompts, strict=True):
         words = WORD.findall(prompt.lower())[:MOST_WORDS]
-        for name in {*words, *map(" ".join, zip(words, words[1:], strict=False))}:
+        for name in {*words, *map(" ".join, pairwise(words))}:
             number = zlib.crc32(name.encode())
             row[number % WIDTH] += 1 if number & 1 << 20 else -1
         row /= np.linalg.norm(row) + 1e-9

@@ -26,8 +26,12 @@ class Logs:
 
     def drained(self, host: str, input_tokens: int | None, output_tokens: int | None) -> None:
         """Note what an abandoned call cost us and nobody else."""
-        tokens = {"input_tokens": input_tokens, "output_tokens": output_tokens}
-        self._logger.info("An abandoned call was billed to its end", host=host, **tokens)
+        self._logger.info(
+            "An abandoned call was billed to its end",
+            host=host,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+        )
 
     def fault(self, request_id: str, error: BaseException) -> None:
         """Note a fault of our own, with its stack."""

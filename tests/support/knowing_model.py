@@ -100,11 +100,11 @@ def _text_deltas(body: Mapping[str, Any], turn: list[dict[str, Any]], question: 
 
 
 def _answer(body: Mapping[str, Any], turn: list[dict[str, Any]]) -> str:
-    match body.get("response_format"):
-        case {"type": "json_schema", "json_schema": {"schema": dict(schema)}}:
-            return json.dumps(filled(schema))
-        case {"type": "json_object"}:
-            return json.dumps(FACTS)
+    asked = body.get("response_format") or {}
+    if asked.get("type") == "json_schema":
+        return json.dumps(filled(asked["json_schema"]["schema"]))
+    if asked.get("type") == "json_object":
+        return json.dumps(FACTS)
     results = [_text(message) for message in turn if message["role"] == "tool"]
     if results:
         return f"I heard: {', '.join(results)}."

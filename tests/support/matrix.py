@@ -59,7 +59,7 @@ class Matrix:
         (self.passed if is_good else self.failed).update(set(cells))
 
     def problems(self) -> list[str]:
-        """What is wrong with it: cells that failed or are empty, reasons that are none, and names that are not known."""
+        """What is wrong with it: cells that failed or are empty, and reasons and names that do not belong there."""
         known = {(wire.value, what) for wire in Format for what in self.plan.capabilities}
         shown = self.passed.keys() | self.failed.keys()
         found = [f"{' '.join(cell)}: {count} tests failed" for cell, count in sorted(self.failed.items())]
@@ -74,8 +74,10 @@ class Matrix:
         """The table in Markdown, with its notes; `counts` tells whether numbers of tests stand in it."""
         notes: dict[str, int] = {}
         rows = [["", *NAMES.values()], ["---"] * (len(NAMES) + 1)]
-        for what in self.plan.capabilities:
-            rows.append([what, *(self._text((wire.value, what), notes, counts=counts) for wire in NAMES)])
+        rows += (
+            [what, *(self._text((wire.value, what), notes, counts=counts) for wire in NAMES)]
+            for what in self.plan.capabilities
+        )
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         padded = ((text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows)
         lines = [f"| {' | '.join(row)} |" for row in padded]

@@ -1,7 +1,7 @@
 """The openai package as its documentation uses it: every way to read an answer, and every way to send one back."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -49,14 +49,14 @@ async def other(place: Place) -> AsyncIterator[AsyncOpenAI]:
         yield client
 
 
-def results(message: Any) -> list[Any]:
+def results(calls: Iterable[Any]) -> list[Any]:
     return [
         {
             "role": "tool",
             "tool_call_id": call.id,
             "content": f"18 degrees in {json.loads(call.function.arguments)['city']}",
         }
-        for call in message.tool_calls
+        for call in calls
     ]
 
 
@@ -146,7 +146,7 @@ def test_a_tool_loop(
     written: Callable[[ChatCompletionMessage], Any],
 ) -> None:
     called = read(client)
-    history = [*WEATHER, written(called), *results(called)]
+    history = [*WEATHER, written(called), *results(called.tool_calls or ())]
     answer = client.chat.completions.create(model=MODEL, messages=history, tools=TOOLS)
     assert answer.choices[0].message.content == HEARD
     sent = place.upstream.received[-1].json["messages"]
@@ -163,9 +163,9 @@ def test_a_tool_loop_put_together_by_hand(client: OpenAI) -> None:
                 calls[piece.index].function.arguments += piece.function.arguments if piece.function else ""
             else:
                 calls[piece.index] = piece
-    message = ChatCompletionMessage.model_construct(tool_calls=list(calls.values()))
-    history = [*WEATHER, {"role": "assistant", "tool_calls": [call.model_dump() for call in calls.values()]}]
-    answer = client.chat.completions.create(model=MODEL, messages=[*history, *results(message)], tools=TOOLS)
+    said = {"role": "assistant", "tool_calls": [call.model_dump() for call in calls.values()]}
+    history = [*WEATHER, said, *results(calls.values())]
+    answer = client.chat.completions.create(model=MODEL, messages=history, tools=TOOLS)
     assert answer.choices[0].message.content == HEARD
 
 
@@ -193,11 +193,11 @@ class TestFailures:
             stranger.chat.completions.create(model=MODEL, messages=QUESTION)
 
     def test_an_answer_that_breaks_off_raises(self, client: OpenAI) -> None:
-        text = ""
         broken: list[Any] = [{"role": "user", "content": "break off"}]
+        chunks = iter(client.chat.completions.create(model=MODEL, messages=broken, stream=True))
+        text = next(chunks).choices[0].delta.content or next(chunks).choices[0].delta.content
         with pytest.raises(APIError) as failure:
-            for chunk in client.chat.completions.create(model=MODEL, messages=broken, stream=True):
-                text += chunk.choices[0].delta.content or ""
+            next(chunks)
         assert (text, failure.value.code) == ("Hel", "interrupted")
 
     def test_what_failed_for_good_is_not_repeated(self, place: Place, client: OpenAI) -> None:

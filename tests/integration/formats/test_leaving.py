@@ -1,4 +1,4 @@
-"""Callers who leave in the middle of an answer of every format: the call is stopped, or read out where it is billed on."""
+"""Callers who leave in the middle of an answer: the call is stopped, or read out where its host bills on."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -15,7 +15,6 @@ from tests.support.vendors.hosts import open_hosts
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.shows("error status")]
 
 WORDS = "the vendor's own words, with a secret-key in them"
-HEADERS = {"retry-after": "7"}
 
 ANTHROPIC = {
     400: "invalid_request_error",
@@ -68,17 +67,18 @@ TOLD[429] = (429, "rate_limit_error")
 
 def in_its_words(wire: Format, status: int) -> Sequence[Step]:
     """An error as the vendor of a format puts it."""
+    headers = {"retry-after": "7"} if status == 429 else {}
     match wire:
         case Format.OPENAI:
             body: Any = {"error": {"message": WORDS, "type": "error", "param": None, "code": None}}
-            return reply(body, status, HEADERS)
+            return reply(body, status, headers)
         case Format.ANTHROPIC:
-            return reply({"type": "error", "error": {"type": ANTHROPIC[status], "message": WORDS}}, status, HEADERS)
+            return reply({"type": "error", "error": {"type": ANTHROPIC[status], "message": WORDS}}, status, headers)
         case Format.GEMINI:
-            return reply({"error": {"code": status, "message": WORDS, "status": GEMINI[status]}}, status, HEADERS)
+            return reply({"error": {"code": status, "message": WORDS, "status": GEMINI[status]}}, status, headers)
         case Format.BEDROCK:
             kind = {"x-amzn-errortype": f"{BEDROCK[status]}:http://internal.amazon.com/"}
-            return reply({"message": WORDS}, status, {**HEADERS, **kind})
+            return reply({"message": WORDS}, status, {**headers, **kind})
 
 
 def answer(host: str, request: Received) -> Sequence[Step]:

@@ -28,13 +28,10 @@ for mode in (instructor.Mode.TOOLS, instructor.Mode.TOOLS_STRICT, instructor.Mod
     print(json.dumps({mode.name: person.model_dump(), "total_tokens": completion.usage.total_tokens}))
 
 client = instructor.from_openai(OpenAI())
-last = None
-for last in client.chat.completions.create_partial(
+partials = client.chat.completions.create_partial(
     model=MODEL, messages=question, response_model=Person, max_tokens=1_000
-):
-    pass
-assert last is not None
-print(json.dumps({"partial": last.model_dump()}))
+)
+print(json.dumps({"partial": list(partials)[-1].model_dump()}))
 
 people = client.chat.completions.create_iterable(
     model=MODEL, messages=question, response_model=Person, max_tokens=1_000

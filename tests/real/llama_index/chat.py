@@ -32,11 +32,7 @@ again = llm.chat([*messages, answer.message, ChatMessage(role="user", content="O
 print(json.dumps({"again": again.message.content}))
 
 print(json.dumps({"stream_complete": "".join(piece.delta or "" for piece in llm.stream_complete("Hello World!"))}))
-last = None
-for last in llm.stream_chat(messages):
-    pass
-assert last is not None
-print(json.dumps({"stream_chat": last.message.content}))
+print(json.dumps({"stream_chat": list(llm.stream_chat(messages))[-1].message.content}))
 
 
 async def main() -> None:

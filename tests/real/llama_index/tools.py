@@ -38,14 +38,10 @@ history = [ChatMessage(role="user", content="What is the weather like in Paris a
 answer = llm.chat_with_tools([tool], chat_history=history, allow_parallel_tool_calls=True)
 calls = llm.get_tool_calls_from_response(answer)
 history.append(answer.message)
-for call in calls:
-    history.append(
-        ChatMessage(
-            role="tool",
-            content=str(tool(**call.tool_kwargs)),
-            additional_kwargs={"tool_call_id": call.tool_id},
-        )
-    )
+history += [
+    ChatMessage(role="tool", content=str(tool(**call.tool_kwargs)), additional_kwargs={"tool_call_id": call.tool_id})
+    for call in calls
+]
 ended = llm.chat_with_tools([tool], chat_history=history)
 print(json.dumps({"calls": len(calls), "text": ended.message.content}))
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from enum import Enum
+from enum import StrEnum
 
 import openai
 from openai import AsyncOpenAI, OpenAI
@@ -18,7 +18,7 @@ class Person(BaseModel):
     age: int
 
 
-class Unit(str, Enum):
+class Unit(StrEnum):
     celsius = "celsius"
     fahrenheit = "fahrenheit"
 

@@ -1,4 +1,4 @@
-"""A question and its answer, as the README of `openai` shows it: first with the blocking client, then with the other."""
+"""A question and its answer, as the README of `openai` shows it, with both of its clients."""
 
 import asyncio
 import json
