@@ -25,11 +25,11 @@ unexport VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help dev test check lint test-3.13 soak real real-pins format lock uv sam stage build clean
+.PHONY: help dev test check lint test-3.13 soak eval-routing real real-pins format lock uv sam stage build clean
 
 help: ## Show this list
 	@echo "Headrace. Targets:"
-	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo "Variables: PYTHON=python3 (3.11 or newer), WORKERS=2 (parallel tests), ARGS= (for dev, stage, build)"
 
 dev: $(DEV_READY) ## Install, then serve on 127.0.0.1:8080 with a real small model; ARGS='--port 9000'
@@ -70,6 +70,9 @@ real-pins: $(UV_READY) ## Write the pins of the Python clients in tests/real/ ag
 format: $(DEV_READY) ## Format, and mend what the linter can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+eval-routing: $(DEV_READY) ## How well tasks, tokens and models are told; the published tables lie in HEADRACE_ROUTING_DATA
+	$(BIN)/python -m bench.routing.evaluate
 
 lock: $(UV_READY) ## Write uv.lock again after a change of dependencies
 	$(UV) lock

@@ -8,11 +8,11 @@ from core.catalog.loader import Catalog
 from core.catalog.model import Model
 from core.chat import ChatRequest, Role
 from core.decision import Candidate, Decision, Plan, Policy
-from core.errors import NotFound, PermissionDenied, StoreUnavailable, Unprocessable
+from core.errors import GatewayError, NotFound, PermissionDenied, StoreUnavailable, Unprocessable
 from core.money import Terms
 from core.parts import Parts
 from core.ports import ToolTurn
-from core.providers.fields import Disposed, Fields, dispose, fields_of
+from core.providers.fields import Disposed, Fields, dispose, fields_of, first_place
 from core.providers.refusals import refusable
 from core.providers.thinking import wish
 from core.routing.auto import Wanted, plan_auto
@@ -70,11 +70,16 @@ async def prepare(parts: Parts, surface: Surface, key: Key, body: bytes, ends_at
     effective = narrow(policy, parsed.preferences, parts.catalog.id_of)
     terms = Terms() if effective.max_cost_micros is None else await _terms(parts, key)
     asked = _Asked(parts, key, request, effective, terms, _caller(request, turns))
-    if model is None:
-        plan, decision = asked.of_any()
-    else:
-        # Where callers are shown the name that they asked for, another model cannot stand in.
-        plan, decision = asked.of(model, may_stand_in=not surface.echo_model)
+    try:
+        if model is None:
+            plan, decision = asked.of_any()
+        else:
+            # Where callers are shown the name that they asked for, another model cannot stand in.
+            plan, decision = asked.of(model, may_stand_in=not surface.echo_model)
+    except GatewayError as refused:
+        if refused.param is not None:
+            refused.param = first_place(refused.param, request)
+        raise
     if wish(request, plan.legs[0].target).ignored:
         decision = replace(decision, thinking="on", thinking_reason="model_ignores_off")
     if tool_memory is not None:

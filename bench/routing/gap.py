@@ -25,6 +25,8 @@ WORD: Final = re.compile(r"\w+")
 NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 OPTION: Final = re.compile(r"^[A-J][.)]", re.MULTILINE)
 TASKS: Final = ("math", "code", "reasoning", "qa", "writing", "chat", "analysis", "roleplay", "extraction")
+COMPLEXITY: Final = -1 - len(TASKS)
+"""Where among the measures the classifier's complexity stands."""
 
 
 @cache

@@ -60,21 +60,26 @@ def _beside(told: Told) -> str:
         )
     if told.is_doubtful:
         return "Every host that can serve it has failed lately; they are tried all the same."
-    if not pick.is_measured:
-        return _unmeasured(told)
+    if not pick.is_measured and told.objective in (Objective.COST, Objective.LATENCY):
+        return f"No model that can serve it was evaluated for {told.task}."
     return ""
 
 
-def _unmeasured(told: Told) -> str:
-    if told.stand_ins:
-        return f"No model was evaluated for {told.task}: scores for {' and '.join(told.stand_ins)} stand in for it."
-    return f"No model that can serve it was evaluated for {told.task}."
-
-
 def _by_quality(told: Told, pick: Entrant, second: Entrant) -> str:
+    if not pick.is_measured:
+        return _unmeasured(told, pick)
+    then = f", before {second.model} with {second.value:.2f}" if second.is_measured else ""
     return (
         f"{pick.model} is expected to do this {told.task} request best of {told.ranking.eligible} models: "
-        f"{pick.value:.2f}, before {second.model} with {second.value:.2f}."
+        f"{pick.value:.2f}{then}."
+    )
+
+
+def _unmeasured(told: Told, pick: Entrant) -> str:
+    by = f" by scores for {' and '.join(told.stand_ins)}" if told.stand_ins else ""
+    return (
+        f"No model that can serve it was evaluated for {told.task}; of {told.ranking.eligible}, "
+        f"{pick.model} comes first{by}."
     )
 
 
@@ -95,10 +100,10 @@ def _by_latency(told: Told, pick: Entrant, second: Entrant) -> str:
 
 def _balanced(told: Told, pick: Entrant, second: Entrant) -> str:
     enough, eligible = told.ranking.enough, told.ranking.eligible
-    if enough == 1 or pick.micros is None:
+    if enough == 1 or pick.micros is None or not pick.is_measured:
         return _by_quality(told, pick, second)
     return (
-        f"{enough} of {eligible} models are expected to do this {told.task} request about as well as the best; "
+        f"{enough} of {eligible} models are expected to do this {told.task} request nearly as well as the best; "
         f"{pick.model} costs least of them, {_costs(pick, second)}."
     )
 

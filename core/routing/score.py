@@ -18,7 +18,7 @@ from core.routing.order import Entrant, Part, Scored, ordered, stacked
 from core.routing.quality import Qualities
 from core.routing.shortlist import FEW, MOST, shortlisted
 
-BAND: Final = 0.05
+BAND: Final = 0.1
 """Models whose expected quality is this near to the best one's are good enough for `balanced`: price decides."""
 
 

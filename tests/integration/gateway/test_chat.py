@@ -169,6 +169,27 @@ class TestRefusals:
                 response = await client.post("/v1/chat/completions", content=pieces())
         assert response.status_code == 413
 
+    async def test_a_compressed_body_is_refused_by_its_header(self, tmp_path: Path) -> None:
+        with refusing() as nowhere:
+            async with running_gateway(tmp_path, nowhere) as running, running.client() as client:
+                response = await client.post("/v1/chat/completions", content=b"x", headers={"content-encoding": "br"})
+        assert response.status_code == 400
+        assert "compressed with br" in response.json()["error"]["message"]
+
+    async def test_a_refused_part_is_named_by_its_place(self, tmp_path: Path) -> None:
+        parts = [
+            {"type": "text", "text": "Hear:"},
+            {"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}},
+        ]
+        with refusing() as nowhere:
+            async with running_gateway(tmp_path, nowhere) as running, running.client() as client:
+                response = await client.post(
+                    "/v1/chat/completions", json=body(messages=[{"role": "user", "content": parts}])
+                )
+        error = response.json()["error"]
+        assert (response.status_code, error["code"]) == (400, "unsupported_parameter")
+        assert error["param"] == "messages[0].content[1].input_audio"
+
     async def test_an_unknown_model_names_what_was_probably_meant(self, tmp_path: Path) -> None:
         with refusing() as nowhere:
             async with running_gateway(tmp_path, nowhere) as running, running.client() as client:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from core.surfaces.surface import SURFACES, Surface
@@ -72,6 +72,7 @@ BODIES = st.randoms(use_true_random=False).map(random_body)
 @settings(max_examples=400)
 @given(body=BODIES, surface=st.sampled_from(SURFACES))
 def test_any_body_is_answered_or_refused_by_name(ask: Ask, body: bytes, surface: Surface) -> None:
+    note(f"{surface.name}: {body!r}")
     check(ask(surface, body), surface)
 
 
@@ -80,7 +81,9 @@ def test_any_body_is_answered_or_refused_by_name(ask: Ask, body: bytes, surface:
 @settings(max_examples=10_000)
 @given(seed=st.integers(0, 2**64), surface=st.sampled_from(SURFACES))
 def test_ten_thousand_bodies_are_answered_or_refused_by_name(ask: Ask, seed: int, surface: Surface) -> None:
-    check(ask(surface, random_body(Random(seed))), surface)
+    body = random_body(Random(seed))
+    note(f"{surface.name}: {body!r}")
+    check(ask(surface, body), surface)
 
 
 def check(response: httpx.Response, surface: Surface) -> None:

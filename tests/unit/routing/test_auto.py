@@ -217,7 +217,9 @@ def test_a_task_that_nobody_was_evaluated_for_leaves_all_unknown_and_says_so() -
     reading = Reading(100, {"translation": 1.0}, "translation", 0.8, 0.5)
     _, decision = plan_auto(index, make_wanted(reading=reading))
     assert (decision.pick, decision.alternatives[0].quality) == ("b", None)
-    assert decision.reasoning.endswith("No model was evaluated for translation: scores for writing stand in for it.")
+    assert decision.reasoning == (
+        "No model that can serve it was evaluated for translation; of 2, b comes first by scores for writing."
+    )
 
 
 def test_what_a_decision_costs_is_told_at_list_prices() -> None:

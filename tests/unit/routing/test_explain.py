@@ -48,7 +48,7 @@ def told(*models: Scored, objective: Objective = Objective.BALANCED, **members: 
         (
             Objective.BALANCED,
             {},
-            "3 of 12 models are expected to do this code request about as well as the best; lab/one costs least of "
+            "3 of 12 models are expected to do this code request nearly as well as the best; lab/one costs least of "
             "them, about $0.00042, where lab/two costs about $0.00061.",
         ),
         (
@@ -134,11 +134,19 @@ UNKNOWN = scored("new", is_measured=False)
             "The limit of 90 tokens leaves little room for the thinking that it usually does.",
         ),
         ((ONE, TWO), {"is_doubtful": True}, "Every host that can serve it has failed lately"),
-        ((UNKNOWN, TWO), {"stand_ins": ("chat", "writing")}, "scores for chat and writing stand in for it."),
-        ((UNKNOWN, TWO), {}, "No model that can serve it was evaluated for code."),
+        ((UNKNOWN, TWO), {"objective": Objective.COST}, "No model that can serve it was evaluated for code."),
     ],
 )
 def test_one_thing_more_is_said_where_there_is_one(models: tuple[Scored, ...], members: Any, expected: str) -> None:
     said = told(*models, **members)
     assert expected in said
     assert said.count(". ") == 1
+
+
+@pytest.mark.parametrize("objective", [Objective.QUALITY, Objective.BALANCED])
+def test_no_quality_is_told_of_a_model_that_was_not_evaluated(objective: Objective) -> None:
+    assert told(UNKNOWN, TWO, objective=objective, stand_ins=("chat", "writing")) == (
+        "No model that can serve it was evaluated for code; of 12, new comes first by scores for chat and writing."
+    )
+    assert told(UNKNOWN, TWO, objective=objective).endswith("new comes first.")
+    assert told(ONE, UNKNOWN, objective=objective, enough=1).endswith("best of 12 models: 0.80.")

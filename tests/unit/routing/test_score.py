@@ -12,7 +12,7 @@ from core.routing.health import HostHealth
 from core.routing.index import Index
 from core.routing.quality import qualities
 from core.routing.reading import Reading
-from core.routing.score import Race, Ranking, rank
+from core.routing.score import BAND, Race, Ranking, rank
 from core.routing.shortlist import FEW, MOST
 from tests.support.routing import CODE, NOW, make_host, make_index, make_model, make_request, thinker
 
@@ -49,7 +49,7 @@ def test_with_room_thinking_is_no_drawback() -> None:
 
 
 def test_good_enough_is_told_of_the_first_kind_alone() -> None:
-    models = [make_model(f"m{place}", price=place + 1, quality=0.80 - place / 50) for place in range(4)]
+    models = [make_model(f"m{place}", price=place + 1, quality=0.80 - place / 25) for place in range(4)]
     index = make_index(*models, UNKNOWN)
     ranking = rank(race(index), index.everything)
     assert (names(ranking), ranking.enough) == (["m0", "m1", "m2", "m3", "unknown"], 3)
@@ -144,7 +144,7 @@ class TestThousands:
     def test_balanced(self) -> None:
         models = self.models()
         best = max(map(self.value, models))
-        good = [each for each in models if self.value(each) >= best - 0.05]
+        good = [each for each in models if self.value(each) >= best - BAND]
         assert self.first(Objective.BALANCED, make_index(*models)) == self.expected(self.price, good)
 
     def test_latency(self) -> None:
