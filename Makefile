@@ -25,7 +25,7 @@ unexport VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help dev test check lint test-3.13 soak eval-routing real real-pins format lock uv sam stage build clean
+.PHONY: help dev test check lint test-3.13 soak matrix eval-routing real real-pins format lock uv sam stage build clean
 
 help: ## Show this list
 	@echo "Headrace. Targets:"
@@ -66,6 +66,9 @@ real-pins: $(UV_READY) ## Write the pins of the Python clients in tests/real/ ag
 	@for folder in tests/real/*/; do if [ -f "$$folder/requirements.in" ]; then \
 		(cd "$$folder" && $(CURDIR)/$(UV) pip compile --quiet --upgrade --universal --no-annotate --no-header \
 			--python-version 3.11 requirements.in --output-file requirements.txt); fi; done
+
+matrix: $(DEV_READY) ## Show what is tested for each wire format, by the tests that it runs; writes docs/matrix.md anew
+	$(BIN)/pytest -q -n $(WORKERS) -p tests.support.matrix_plugin --matrix-document tests/laws tests/integration/formats
 
 format: $(DEV_READY) ## Format, and mend what the linter can mend
 	$(BIN)/ruff format .

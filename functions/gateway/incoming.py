@@ -4,7 +4,7 @@ import orjson
 from fastapi import Request
 from fastapi.responses import Response
 
-from core.errors import RequestTooLarge
+from core.errors import InvalidRequest, RequestTooLarge
 from core.service import Service
 from core.surfaces.headers import answer_headers
 
@@ -25,6 +25,9 @@ async def body_of(request: Request) -> bytes:
     Raises:
         RequestTooLarge: It is.
     """
+    encoding = request.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity"):
+        raise InvalidRequest(f"Bodies compressed with {encoding[:20]} are not taken. Send the JSON as it is.")
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced) > LARGEST_BODY:
         raise _too_large()

@@ -16,12 +16,11 @@ from core.surfaces.surface import SURFACES, Surface
 from functions.gateway.compose import Gateway
 from functions.local.keys import create_key
 from functions.settings import read_settings
-from tests.support.answers import text_answer
+from tests.support.answers import chunk, usage_chunk
 from tests.support.frames import DONE, frames_of
 from tests.support.gateway import CATALOG, Noted
 from tests.support.random_bodies import random_body
 from tests.support.schemas import document, faults
-from tests.support.script import Send
 
 Ask: TypeAlias = Callable[[Surface, bytes], httpx.Response]
 
@@ -34,12 +33,12 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     """Sends a body to the whole application, whose only host answers every request well."""
     folder: Path = tmp_path_factory.mktemp("gateway")
     variables = {"HEADRACE_SQLITE_PATH": str(folder / "headrace.db")}
-    said = b"".join(step.data for step in text_answer("Hello", "!") if isinstance(step, Send))
     noted = Noted()
 
     def answer(request: httpx.Request) -> httpx.Response:
-        assert json.loads(request.content)["model"] in ("small-upstream", "unpriced-upstream")
-        return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=said)
+        asked = json.loads(request.content)
+        assert asked["model"] in ("small-upstream", "unpriced-upstream")
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=hello(asked.get("n", 1)))
 
     gateway = Gateway(
         read_settings(variables),
@@ -64,6 +63,14 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
         runner.run(client.aclose())
         runner.run(gateway.close())
     assert noted.faults == []
+
+
+def hello(count: int) -> bytes:
+    """A streamed answer with as many choices as were asked for."""
+    said = [chunk({"role": "assistant", "content": "Hello!"}), chunk({}, "stop")]
+    chunks = [{**each, "choices": [{**each["choices"][0], "index": index}]} for each in said for index in range(count)]
+    data = [json.dumps(each) for each in (*chunks, usage_chunk())]
+    return "".join(f"data: {each}\n\n" for each in (*data, "[DONE]")).encode()
 
 
 BODIES = st.randoms(use_true_random=False).map(random_body)

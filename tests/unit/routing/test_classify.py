@@ -17,7 +17,7 @@ TEXT = "Translate into German: where is the next bus stop?"
 
 
 def found(text: str = TEXT, **members: object) -> Classified:
-    return classify(Facts(**{"prompt_tokens": 20, "text": text, **members}), WEIGHTS)  # type: ignore[arg-type]  # mixed
+    return classify(Facts(**{"prompt_tokens": 20, "text": text, **members}), WEIGHTS)  # type: ignore[arg-type]  # members of many types
 
 
 def test_words_tell_the_task() -> None:

@@ -32,7 +32,7 @@ def said(content: str | tuple[Part, ...], role: Role = Role.USER) -> Message:
 
 
 def request(*messages: Message, **members: object) -> ChatRequest:
-    return ChatRequest(model="auto", messages=messages, written={}, **members)  # type: ignore[arg-type]  # mixed members
+    return ChatRequest(model="auto", messages=messages, written={}, **members)  # type: ignore[arg-type]  # members of many types
 
 
 def facts(text: str, **members: object) -> Facts:
