@@ -46,7 +46,8 @@ class _Collector:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        kept, others = [], []
+        kept: list[pytest.Item] = []
+        others: list[pytest.Item] = []
         for item in items:
             cells = sorted(set(shown_by(item)))
             item.user_properties.append((_PROPERTY, cells))

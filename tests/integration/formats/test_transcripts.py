@@ -69,7 +69,7 @@ def ours(choice: Choice) -> dict[str, Any]:
 
 def theirs(choice: Mapping[str, Any]) -> dict[str, Any]:
     message = choice["message"]
-    calls = []
+    calls: list[tuple[Any, ...]] = []
     for call in message.get("tool_calls") or ():
         if call["type"] == "function":
             calls.append((call["function"]["name"], call["function"]["arguments"]))
