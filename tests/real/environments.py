@@ -3,12 +3,14 @@
 They lie in `.venv-real/`, are made anew when the pins change, and share nothing with the project's own environment.
 """
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -23,9 +25,8 @@ _PATIENCE_S: Final = 900
 
 def prepared(client: str) -> list[str]:
     """Install a client, unless it is there, and return the words that go before the path of a program."""
-    if (CLIENTS / client / "package.json").exists():
-        return _node(client)
-    return _python(client)
+    with _alone(client):
+        return _node(client) if (CLIENTS / client / "package.json").exists() else _python(client)
 
 
 def program_path(client: str, program: str) -> Path:
@@ -33,7 +34,9 @@ def program_path(client: str, program: str) -> Path:
     path = CLIENTS / client / program
     if path.suffix != ".mjs":
         return path
-    return Path(shutil.copy2(path, ENVIRONMENTS / client / program))
+    # Put there at once, whole: another worker may be about to run it.
+    copy = ENVIRONMENTS / client / program
+    return Path(shutil.copy2(path, copy.with_suffix(f".{os.getpid()}"))).replace(copy)
 
 
 def run(command: list[str], folder: Path, variables: Mapping[str, str] | None = None) -> str:
@@ -44,6 +47,15 @@ def run(command: list[str], folder: Path, variables: Mapping[str, str] | None = 
     if ended.returncode != 0:
         pytest.fail(f"{' '.join(command)} ended with {ended.returncode}:\n{ended.stdout}{ended.stderr}")
     return ended.stdout
+
+
+@contextmanager
+def _alone(client: str) -> Iterator[None]:
+    """Keep other workers from installing the same client at the same time."""
+    ENVIRONMENTS.mkdir(exist_ok=True)
+    with (ENVIRONMENTS / f"{client}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _python(client: str) -> list[str]:

@@ -28,12 +28,8 @@ pytestmark = pytest.mark.timeout(1_200)  # the first test of a client installs i
 
 
 def programs(*, with_real_model: bool) -> list[Any]:
-    """The programs to run; those of one client one after the other, since they share its environment."""
     chosen = [each for each in PROGRAMS if not (with_real_model and each in NEED_ANSWERS)]
-    return [
-        pytest.param(*each, id="/".join(each).partition(".")[0], marks=pytest.mark.xdist_group(each[0]))
-        for each in chosen
-    ]
+    return [pytest.param(*each, id="/".join(each).partition(".")[0]) for each in chosen]
 
 
 def printed(served: Served, client: str, program: str, prefix: str, model: str) -> list[Any]:

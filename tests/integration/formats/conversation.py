@@ -8,7 +8,7 @@ from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletion
 
 from tests.support.vendors.rows import Row
-from tests.support.vendors.talk import RESULTS, TOOLS
+from tests.support.vendors.talk import FOLLOW_UP, RESULTS, TOOLS
 
 
 def members(row: Row) -> dict[str, Any]:
@@ -53,9 +53,9 @@ def called(message: Any) -> list[str]:
 
 
 def returned(message: Any) -> list[Any]:
-    """The message as the SDK dumps it, and its calls' results in the other order."""
+    """The message as the SDK dumps it, and its calls' results in the other order, else what the user says to it."""
     results = [
         {"role": "tool", "tool_call_id": call.id, "content": RESULTS[call.function.name]}
         for call in message.tool_calls or ()
     ]
-    return [message.model_dump(), *reversed(results)]
+    return [message.model_dump(), *(reversed(results) if results else [FOLLOW_UP])]

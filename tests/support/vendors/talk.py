@@ -1,4 +1,4 @@
-"""The conversation that every checking vendor can hold: two calls at once, one more, and an answer.
+"""The conversation that every checking vendor can hold: two calls at once, one more, an answer, and another.
 
 It is told in no vendor's words; wires turn it into bytes, and read out of a request how much of it has come back.
 """
@@ -28,6 +28,7 @@ SCRIPT: Sequence[Spoken] = (
     ),
     Spoken("Now the way.\n", "", (("route", {"from": "Oslo", "to": "Rōma"}),)),
     Spoken("That is all.", "Take the train. 🚆"),
+    Spoken("Trains go both ways.", "There is one back, too."),
 )
 
 RESULTS: Mapping[str, str] = {"weather": '{"temp": 21.50, "sky": "clear"}', "here": "Oslo", "route": ""}
@@ -70,6 +71,9 @@ TOOLS: Sequence[Any] = (
         },
     },
 )
+
+FOLLOW_UP: Any = {"role": "user", "content": "And back again?"}
+"""What the user says to an answer that calls no tool."""
 
 OPENING: Sequence[Any] = (
     {"role": "developer", "content": "Be brief."},
@@ -114,6 +118,9 @@ def mismatches(returned: Sequence[Turn], made: Sequence[Turn], *, without_thinki
     """
     for number, (here, there) in enumerate(zip(returned, made, strict=False)):
         expected = there.items
+        if not any(item.kind == "call" for item in expected):
+            # Nobody asks for the thinking of a turn that ended in an answer.
+            expected = tuple(item for item in expected if item.kind != "thinking")
         if without_thinking and not any(item.kind == "thinking" or item.seal for item in here.items):
             expected = tuple(Item(item.kind, item.said) for item in expected if item.kind != "thinking")
         if here.items != expected:
