@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-FOLDER: Final = Path(__file__).parent / "prompts"
+FOLDER: Final = Path(__file__).parent / "labelled"
 GRADES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 

@@ -16,13 +16,13 @@ from core.catalog.model import Format
 from core.chat import Choice
 from core.errors import Interrupted
 from core.events import fold
-from core.providers.base import Outgoing, Prepared, StreamDecoder
+from core.providers.base import Outgoing, StreamDecoder
 from core.providers.bedrock import BedrockFormat
 from core.providers.bedrock.errors import STATUS_OF
 from core.providers.bedrock.finish import FAILED, FINISH
 from core.providers.registry import provider
 from tests.support.bedrock_frames import encoded, events
-from tests.support.converse_checks import operation, problems
+from tests.support.converse_checks import operation
 from tests.support.golden import Case, case_id, cases
 from tests.support.laws import (
     Outcome,
@@ -54,12 +54,6 @@ def test_the_format_is_registered() -> None:
 @each_stream
 def test_a_transcripts_bytes_are_what_its_frames_say(case: Case) -> None:
     assert case.data == encoded(case.json("frames.json"))
-
-
-@each_case
-def test_a_request_becomes_a_body_that_the_service_takes(case: Case) -> None:
-    sent = FORMAT.encode(case.request, case.target, Prepared(turns=case.turns_before()))
-    assert list(problems("us.lab.small-v1:0", orjson.loads(sent.body))) == []
 
 
 @pytest.mark.parametrize("case", [case for case in STREAMS if "error" not in case.json("expected.json")], ids=case_id)

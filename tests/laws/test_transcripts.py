@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from core.catalog.model import Format
 from core.providers.base import Outgoing, Prepared, StreamDecoder
 from core.providers.registry import provider
+from tests.support import converse_checks
 from tests.support.golden import Case, cases, event_form, failure_form
 from tests.support.laws import (
     answered,
@@ -19,6 +20,8 @@ from tests.support.laws import (
 )
 from tests.support.splitting import pieces
 from tests.support.targets import make_target, make_vendor
+from tests.support.vendors import anthropic_checks, gemini_checks
+from tests.support.vendors.openai_wire import type_problems
 
 CASES = [case for wire in Format for case in cases(wire)]
 
@@ -61,6 +64,23 @@ def test_a_whole_answer_is_the_fold_of_its_stream(case: Case) -> None:
 def test_a_request_becomes_its_body(case: Case) -> None:
     sent = provider(case.format).encode(case.request, case.target, Prepared(turns=case.turns_before()))
     assert orjson.loads(sent.body) == case.json("sent.json")
+
+
+@each_case
+def test_a_request_becomes_a_body_that_its_host_takes(case: Case) -> None:
+    target = case.target
+    sent = provider(case.format).encode(case.request, target, Prepared(turns=case.turns_before()))
+    body = orjson.loads(sent.body)
+    match case.format:
+        case Format.OPENAI:
+            problems = type_problems(body, target)
+        case Format.ANTHROPIC:
+            problems = anthropic_checks.problems(body, target)
+        case Format.GEMINI:
+            problems = gemini_checks.problems(body, target)
+        case Format.BEDROCK:
+            problems = converse_checks.problems("us.lab.small-v1:0", body)
+    assert list(problems) == []
 
 
 @pytest.mark.shows("any split of the bytes")

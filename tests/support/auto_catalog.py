@@ -25,7 +25,8 @@ def entry(
 ) -> str:
     """One model as a catalog file has it; `more` are abilities, as TOML."""
     lines = ["[[models]]", f'id = "{name}"', f'aliases = ["{name.rpartition("/")[2]}-alias"]']
-    lines += ["context_tokens = 8192", "max_output_tokens = 2048", f"abilities = {{{{ tools = true{more and ', '}{more} }}}}"]
+    abilities = f"abilities = {{{{ tools = true{more and ', '}{more} }}}}"
+    lines += ["context_tokens = 8192", "max_output_tokens = 2048", abilities]
     if quality is not None:
         lines.append("[models.quality]")
         lines += [f'{task} = {{{{ value = {quality}, source = "a table", date = "2026-11-30" }}}}' for task in TASKS]

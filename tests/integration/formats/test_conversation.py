@@ -1,7 +1,7 @@
 """A tool loop through the whole gateway, with a plain OpenAI client, at every kind of row that the catalog has.
 
-The model calls two tools at once, gets their results in the other order, calls a third, answers, and is asked again. The
-vendors behind check what theirs check: seals byte for byte, places of results, ids, schemas, parameters, credentials.
+The model calls two tools at once, gets their results in the other order, calls a third, answers, and is asked again.
+The vendors behind check what theirs check: seals byte for byte, places of results, ids, schemas, parameters, keys.
 """
 
 from typing import Any

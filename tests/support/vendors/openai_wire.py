@@ -6,14 +6,14 @@ What a dialect adds or lacks is told in the wire reference, 2.4 and 7; everythin
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 from pydantic import TypeAdapter, ValidationError
 
-from core.catalog.model import Quirk
+from core.catalog.model import Quirk, Target
 from tests.support.openai_checks import refusal
 from tests.support.script import Received, Step, reply, stream
 from tests.support.vendors.rows import Row
@@ -138,20 +138,11 @@ class OpenAIWire:
 
     def _types(self, body: Mapping[str, Any]) -> Iterator[str]:
         """OpenAI's own types, without what the vendor's dialect adds or has otherwise."""
-        quirks = {Quirk.REASONING_BACK: "reasoning_content", Quirk.REASONING_DETAILS_BACK: "reasoning_details"}
-        more = {name for quirk, name in quirks.items() if self._row.target.has(quirk)}
-        if self._row.target.vendor.name == "mistral":
-            more.add("name")  # on tool messages
         plain = {name: value for name, value in body.items() if name not in self._dialect.adds}
         if self._row.target.vendor.name == "groq":
             plain.pop("reasoning_effort", None)  # its `default` is no value of OpenAI's
-        plain["messages"] = [
-            {name: value for name, value in message.items() if name not in more} for message in body["messages"]
-        ]
-        try:
-            _PARAMS.validate_python(_plain(plain), extra="forbid")
-        except ValidationError as error:
-            yield str(error)
+        more = {"name"} if self._row.target.vendor.name == "mistral" else set()  # on tool messages
+        yield from type_problems(plain, self._row.target, more)
 
     def _members(self, body: Mapping[str, Any]) -> Iterator[str]:
         target = self._row.target
@@ -257,9 +248,26 @@ class OpenAIWire:
         return [{"tool_calls": [each]} for each in (opening, *fragments)]
 
 
-def _plain(value: Any) -> Any:
-    """A body without what no clone and no type agree on: a number for `logprobs`."""
-    return {name: member for name, member in value.items() if not (name == "logprobs" and type(member) is int)}
+def type_problems(body: Mapping[str, Any], target: Target, on_messages: Collection[str] = ()) -> Iterator[str]:
+    """What OpenAI's own types say against a body, but for what a host's quirks add.
+
+    Args:
+        body: The body.
+        target: Where it goes.
+        on_messages: Members that its messages may have beside OpenAI's.
+    """
+    quirks = {Quirk.REASONING_BACK: "reasoning_content", Quirk.REASONING_DETAILS_BACK: "reasoning_details"}
+    more = {*on_messages, *(name for quirk, name in quirks.items() if target.has(quirk))}
+    plain = dict(body)
+    if target.has(Quirk.INTEGER_LOGPROBS):
+        plain.pop("logprobs", None)
+    plain["messages"] = [
+        {name: value for name, value in message.items() if name not in more} for message in body["messages"]
+    ]
+    try:
+        _PARAMS.validate_python(plain, extra="forbid")
+    except ValidationError as error:
+        yield str(error)
 
 
 def _joined(content: Any) -> str:
