@@ -8,7 +8,7 @@ from rich.console import Console
 
 from core.catalog.file import CatalogError
 from core.errors import GatewayError
-from functions.local import dev, keys
+from functions.local import dev, keys, route
 from functions.local.catalog import commands
 from functions.local.demo_model import DemoModelError
 from functions.local.llama_server import LlamaError
@@ -23,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("dev")(dev.dev)
+app.command("route")(route.route)
 app.add_typer(keys.app, name="keys")
 app.add_typer(commands.app, name="catalog")
 
