@@ -9,9 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 from anthropic.types.message_create_params import MessageCreateParamsStreaming
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from core.catalog.model import Quirk, Target, ThinkingSwitch
+from tests.support.vendors.typed import typed_problems
 
 MOST_MARKS = 4
 OLDER_VERSION = "2023-06-01"
@@ -43,29 +44,12 @@ def _types(body: Mapping[str, Any], target: Target) -> Iterator[str]:
     known = {name: value for name, value in body.items() if name not in older}
     if target.has(Quirk.VERTEX_PATH):  # the model is in the path, the version in the body
         known = {"model": "m", **{name: value for name, value in known.items() if name != "anthropic_version"}}
-    try:
-        taken = _read(_PARAMS.validate_python(known, extra="forbid"))
-    except ValidationError as error:
-        yield str(error)
-        return
-    if taken != known:
-        yield f"the types read something else: {taken}"
+    yield from typed_problems(_PARAMS, known)
     if not 0 <= body.get("temperature", 0) <= 1:
         yield "temperature: range: 0..1"
     for name in target.model.abilities.refuses & set(SAMPLING):
         if name in body:
             yield f"{name} is not supported by this model"
-
-
-def _read(value: Any) -> Any:
-    """What was validated; the SDK's arrays are checked while they are read."""
-    match value:
-        case dict():
-            return {name: _read(member) for name, member in value.items()}
-        case str() | int() | float() | None:
-            return value
-        case _:
-            return [_read(item) for item in value]
 
 
 def _turns(messages: list[Any]) -> Iterator[str]:

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from core.catalog.model import Quirk, Target
 from tests.support.openai_checks import refusal
 from tests.support.script import Received, Step, reply, stream
 from tests.support.vendors.rows import Row
 from tests.support.vendors.talk import Item, Spoken, Turn, call, sealed
+from tests.support.vendors.typed import typed_problems
 
 LONGEST_ID = 40
 _PARAMS: TypeAdapter[Any] = TypeAdapter(CompletionCreateParamsStreaming)
@@ -264,10 +265,7 @@ def type_problems(body: Mapping[str, Any], target: Target, on_messages: Collecti
     plain["messages"] = [
         {name: value for name, value in message.items() if name not in more} for message in body["messages"]
     ]
-    try:
-        _PARAMS.validate_python(plain, extra="forbid")
-    except ValidationError as error:
-        yield str(error)
+    yield from typed_problems(_PARAMS, plain)
 
 
 def _joined(content: Any) -> str:
