@@ -1,5 +1,7 @@
 """What holds for every golden transcript of every format, and for every format's decoder whatever it is sent."""
 
+from collections.abc import Iterable
+
 import orjson
 import pytest
 from hypothesis import given, settings
@@ -71,6 +73,7 @@ def test_a_request_becomes_a_body_that_its_host_takes(case: Case) -> None:
     target = case.target
     sent = provider(case.format).encode(case.request, target, Prepared(turns=case.turns_before()))
     body = orjson.loads(sent.body)
+    problems: Iterable[str] = ()
     match case.format:
         case Format.OPENAI:
             problems = type_problems(body, target)

@@ -1,6 +1,8 @@
 """`headrace route`: a decision as a table or as JSON, without any model."""
 
 import json
+from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +30,15 @@ def own(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path) -> Iterator[None]:
+    """Whatever a command keeps, it keeps here."""
+    with chdir(tmp_path):
+        yield
+
+
 def headrace(own: Path | None, *arguments: str, stdin: str | None = None) -> Result:
-    variables = {"HEADRACE_SQLITE_PATH": "none.db"}
+    variables = {"HEADRACE_SQLITE_PATH": "headrace.db"}
     if own is not None:
         variables["HEADRACE_CATALOG"] = str(own)
     return CliRunner().invoke(APP, list(arguments), env=variables, input=stdin)
