@@ -80,7 +80,7 @@ class Costs:
     def micros(self, rows: Sequence[int]) -> dict[int, float | None]:
         """The cost at each of these hosts in micro-dollars, None where its price is unknown."""
         is_priced = self._index.is_priced
-        if self._ask.max_tokens is None and 4 * len(rows) > self._index.size:
+        if self._ask.max_tokens is None and (self._rough is not None or 4 * len(rows) > self._index.size):
             sums = self.rough().values
             found = {row: sums[row] / PICO_PER_MICRO if is_priced[row] else None for row in rows}
         else:

@@ -11,8 +11,11 @@ import pytest
 
 from core.catalog.model import Thinking
 from core.decision import Policy
+from core.errors import GatewayError, StoreUnavailable
+from core.ports import Store
 from core.service import Service
 from core.surfaces.surface import PLAIN, ROUTING, Surface
+from core.tenant import Key
 from tests.support.answers import HELLO, chunk, usage_chunk
 from tests.support.auto_catalog import CHEAP, THREE, catalog, entry
 from tests.support.clock import ManualClock
@@ -249,9 +252,9 @@ class TestHealth:
         ):
             quality = {"optimize": "quality"}
             await self.ask(running, clock, routing=quality)
-            await clock.advance(29)
+            await clock.advance(20)
             assert (await self.ask(running, clock, routing=quality))["routing"]["excluded"] == {"unhealthy": 1}
-            await clock.advance(2)
+            await clock.advance(11)
             attempts = (await self.ask(running, clock, routing=quality))["routing"]["attempts"]
             assert [attempt["outcome"] for attempt in attempts] == ["rate_limited", "served"]
 
@@ -267,6 +270,23 @@ class TestHealth:
                 True,
             )
             assert "first token" in routing["reasoning"]
+
+
+class Forgetful:
+    """A store that cannot recall."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def recall(self, *asked: Any) -> Any:
+        raise StoreUnavailable
+
+
+def forgetful(store: Store) -> Any:
+    return Forgetful(store)
 
 
 FALLBACKS = Policy(named_model_fallbacks={"lab/strong": ("cheap-alias", "lab/gone")})
@@ -303,3 +323,46 @@ async def test_a_key_is_only_served_by_its_models(tmp_path: Path) -> None:
         head = await Service(parts).chat(ROUTING, key, parts.new_request_id(), sent).start()
         answer = json.loads(head.body or b"")
         assert (answer["model"], answer["routing"]["excluded"]) == ("lab/cheap", {"policy": 2})
+
+
+async def refused(service: Service, key: Key, **members: Any) -> GatewayError:
+    exchange = service.chat(ROUTING, key, service.parts.new_request_id(), json.dumps(body(**members)).encode())
+    with pytest.raises(GatewayError) as failure:
+        await exchange.start()
+    return failure.value
+
+
+async def test_what_a_key_may_not_use_is_refused_by_name(tmp_path: Path) -> None:
+    async with ScriptedUpstream(HELLO) as upstream, running_gateway(tmp_path, upstream.url, catalog=THREE) as running:
+        service = running.gateway.service
+        key = replace(await service.authenticate(running.token), models=("lab/cheap",))
+        denied = await refused(service, key, model="lab/strong")
+        assert (denied.status, denied.code) == (403, "model_not_allowed")
+        unknown = await refused(service, key, model="lab/chep")
+        assert (unknown.status, "lab/cheap" in unknown.message, "strong" in unknown.message) == (404, True, False)
+        outside = await refused(service, key, routing={"policy": "strict"})
+        assert (outside.code, outside.param) == ("policy_violation", "routing.policy")
+
+
+async def test_a_policys_default_for_thinking_holds_until_a_request_says_otherwise(tmp_path: Path) -> None:
+    deep = entry("lab/deep", more='thinking = "always", reasoning_tokens = 10')
+    async with (
+        ScriptedUpstream(HELLO) as upstream,
+        running_gateway(tmp_path, upstream.url, catalog=catalog(deep)) as running,
+    ):
+        service = Service(replace(running.gateway.service.parts, policy=Policy(extended_thinking=False)))
+        key = await service.authenticate(running.token)
+        for asked, reason in ((None, "model_ignores_off"), (True, None)):
+            sent = json.dumps(body(extended_thinking=asked)).encode()
+            decision = await service.route(ROUTING, key, "req-" + "0" * 32, sent)
+            assert decision.get("thinking_reason") == reason
+
+
+async def test_a_memory_that_is_away_is_as_good_as_none(tmp_path: Path) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    turns = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "call_1", "content": "1"}]
+    async with (
+        ScriptedUpstream(HELLO) as upstream,
+        running_gateway(tmp_path, upstream.url, catalog=THREE, replace_store=forgetful) as running,
+    ):
+        assert (await routed(running, messages=[*QUESTION, *turns]))["routing"]["tool_memory"] == "missing"
