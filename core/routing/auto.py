@@ -15,11 +15,11 @@ from core.routing.conversations import Served
 from core.routing.estimate import Ask, Costs, ask_of
 from core.routing.explain import Told, reasoning
 from core.routing.index import Index
-from core.routing.order import Scored
+from core.routing.order import Entrant
 from core.routing.policy import Effective
 from core.routing.quality import Qualities, qualities
 from core.routing.reading import Reading
-from core.routing.score import Race, rank
+from core.routing.score import Race, Ranking, rank
 from core.routing.worst import Worst
 
 STAY: Final[Mapping[Objective, float]] = {
@@ -87,9 +87,12 @@ def plan_auto(index: Index, wanted: Wanted) -> tuple[Plan, Decision]:
         host=None if first is None else first.host,
     )
     ranking = rank(race, pinned or rows)
-    models = _stayed(ranking.models, wanted) if not pinned else ranking.models
+    order = [*range(len(ranking.models))] if pinned else _order(ranking, wanted)
+    models = [ranking.models[place] for place in order]
+    scores = [ranking.scores[place] for place in order]
     told = Told(
         models=models,
+        scores=scores,
         objective=wanted.effective.optimize,
         task=wanted.reading.task,
         ranking=ranking,
@@ -99,18 +102,18 @@ def plan_auto(index: Index, wanted: Wanted) -> tuple[Plan, Decision]:
         is_doubtful=not well.rows,
     )
     decision = Decision(
-        pick=models[0][0].model,
+        pick=models[0].model,
         policy=wanted.effective.policy.name,
         optimize=wanted.effective.optimize,
-        alternatives=tuple(map(_alternative, models)),
+        alternatives=tuple(map(_alternative, models, scores)),
         reasoning=reasoning(told),
         task=wanted.reading.task,
         task_confidence=wanted.reading.confidence,
         complexity=wanted.reading.complexity,
-        decisiveness=_decisiveness(models),
+        decisiveness=_decisiveness(scores),
         excluded=excluded,
     )
-    targets = [index.target(row) for entrant, _ in models[: wanted.effective.max_attempts] for row in entrant.rows]
+    targets = [index.target(row) for model in models[: wanted.effective.max_attempts] for row in model.rows]
     return make_plan(wanted.request, targets, wanted.effective), decision
 
 
@@ -129,38 +132,42 @@ def _pinned(index: Index, caller: Served | None, rows: int) -> int:
     return 0 if caller is None else rows & index.span(caller.model)
 
 
-def _stayed(models: Sequence[Scored], wanted: Wanted) -> Sequence[Scored]:
-    """The ranking, with the model that served the conversation first unless another is clearly better."""
-    before = wanted.before
-    if before is None:
-        return models
-    first, best = models[0]
-    for place, (entrant, score) in enumerate(models):
-        if entrant.model == before.model:
-            is_like = (entrant.is_cramped, entrant.is_measured) == (first.is_cramped, first.is_measured)
-            if is_like and score >= best * (1 - STAY[wanted.effective.optimize]):
-                return (models[place], *models[:place], *models[place + 1 :])
+def _order(ranking: Ranking, wanted: Wanted) -> list[int]:
+    """The places of the ranking in the order to ask: who served the conversation first, unless another is better."""
+    places = [*range(len(ranking.models))]
+    if wanted.before is None:
+        return places
+    first = ranking.models[0]
+    least = ranking.scores[0] * (1 - STAY[wanted.effective.optimize])
+    for place, model in enumerate(ranking.models):
+        if model.model == wanted.before.model:
+            is_like = (model.is_cramped, model.is_measured) == (first.is_cramped, first.is_measured)
+            if is_like and ranking.scores[place] >= least:
+                return [place, *places[:place], *places[place + 1 :]]
             break
-    return models
+    return places
 
 
-def _decisiveness(models: Sequence[Scored]) -> float:
+def _decisiveness(scores: Sequence[float]) -> float:
     """How clearly the first beat the second."""
-    if len(models) == 1:
+    if len(scores) == 1:
         return 1.0
-    (_, first), (_, second) = models[:2]
-    return round(max(0.0, 1 - second / first), 4) if first else 0.0
+    return _four_digits(max(0.0, 1 - scores[1] / scores[0])) if scores[0] else 0.0
 
 
-def _alternative(scored: Scored) -> Alternative:
-    entrant, score = scored
+def _alternative(entrant: Entrant, score: float) -> Alternative:
     return Alternative(
         entrant.model,
-        score=round(score, 4),
-        quality=round(entrant.value, 4) if entrant.is_measured else None,
-        estimated_cost_micros=None if entrant.micros is None else round(entrant.micros),
-        estimated_ttft_ms=None if entrant.ttft_ms is None else round(entrant.ttft_ms),
+        _four_digits(score),
+        _four_digits(entrant.value) if entrant.is_measured else None,
+        None if entrant.micros is None else int(entrant.micros + 0.5),
+        None if entrant.ttft_ms is None else int(entrant.ttft_ms + 0.5),
     )
+
+
+def _four_digits(value: float) -> float:
+    # `round` takes several times as long, and this is done for every model.
+    return int(value * 10_000 + 0.5) / 10_000
 
 
 def _nothing_left(excluded: Mapping[str, Named]) -> Unprocessable:

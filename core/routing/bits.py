@@ -5,6 +5,7 @@ A set says nothing about what stands at its places.
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, islice
+from struct import unpack
 from typing import Final, TypeVar, overload
 
 T = TypeVar("T")
@@ -12,7 +13,7 @@ T = TypeVar("T")
 # What `compress` selects by: the digits of a binary number as zeros and ones.
 _TRUTH: Final = bytes.maketrans(b"01", b"\x00\x01")
 
-# Sets with fewer places than one in so many are looked through eight places at a time.
+# Sets with fewer places than one in so many are looked through word by word.
 _SPARSE: Final = 16
 
 
@@ -42,15 +43,19 @@ def chosen(bits: int, of: Iterable[T]) -> Iterator[T]:
     return compress(of, f"{bits:b}"[::-1].encode().translate(_TRUTH))
 
 
-def places(bits: int) -> Iterator[int]:
+def places(bits: int) -> list[int]:
     """The places of the set, in order."""
     size = bits.bit_length()
     if bits.bit_count() * _SPARSE > size:
-        yield from chosen(bits, range(size))
-        return
-    for place, octet in enumerate(bits.to_bytes(size // 8 + 1, "little")):
-        if octet:
-            yield from (place * 8 + bit for bit in range(8) if octet >> bit & 1)
+        return [*chosen(bits, range(size))]
+    words = size // 64 + 1
+    found: list[int] = []
+    for number, word in enumerate(unpack(f"<{words}Q", bits.to_bytes(words * 8, "little"))):
+        while word:
+            lowest = word & -word
+            found.append(number * 64 + lowest.bit_length() - 1)
+            word ^= lowest
+    return found
 
 
 class Runs:

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.decision import Objective
-from core.routing.order import Entrant, Scored
+from core.routing.order import Entrant
 from core.routing.score import Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What there is to tell: `models` as they will be asked, where `ranking` has them by their numbers alone.
+    """What there is to tell: `models` and their `scores` as they will be asked; `ranking` has them by numbers alone.
 
     `stand_ins` are the tasks that were looked at instead of `task`; `is_loop` tells that the first made the tool calls
     being answered, `is_doubtful` that every host has failed lately.
     """
 
-    models: Sequence[Scored]
+    models: Sequence[Entrant]
+    scores: Sequence[float]
     ranking: Ranking
     objective: Objective
     task: str
@@ -34,23 +35,22 @@ def reasoning(told: Told) -> str:
 
 
 def _why(told: Told) -> str:
-    pick, score = told.models[0]
-    best, highest = told.ranking.models[0]
+    pick, best = told.models[0], told.ranking.models[0]
     if told.is_loop:
         return f"{pick.model} made the tool calls that are being answered, so it goes on."
     if best is not pick:
         return (
             f"{pick.model} served this conversation before, as far as this gateway remembers, and {best.model} "
-            f"scores only a little higher ({highest:.2f} to {score:.2f})."
+            f"scores only a little higher ({told.ranking.scores[0]:.2f} to {told.scores[0]:.2f})."
         )
     if told.ranking.eligible == 1:
         return f"{pick.model} is the only model that can serve this request."
-    return _BY_OBJECTIVE[told.objective](told, pick, told.models[1][0])
+    return _BY_OBJECTIVE[told.objective](told, pick, told.models[1])
 
 
 def _beside(told: Told) -> str:
     """The most important thing that has to be said as well, if there is one."""
-    pick, cramped = told.models[0][0], told.ranking.cramped
+    pick, cramped = told.models[0], told.ranking.cramped
     if pick.is_cramped:
         return f"The limit of {told.max_tokens} tokens leaves little room for the thinking that it usually does."
     if cramped:

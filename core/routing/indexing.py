@@ -147,7 +147,7 @@ def _is_serviced(host: Host) -> bool:
 
 def _filled(known: Mapping[int, int], size: int) -> Lanes:
     lowest = min(known.values())
-    return Lanes(known.get(row, lowest) for row in range(size))
+    return Lanes((known.get(row, lowest) for row in range(size)), width=4)
 
 
 def _where(values: Sequence[V], holds: Callable[[V], bool]) -> int:

@@ -3,7 +3,7 @@
 A ranking is a list of parts: each part is in order, and every model of a part stands before those of the next.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
@@ -27,8 +27,8 @@ class Entrant(NamedTuple):
     ttft_ms: float | None
 
 
-Scored: TypeAlias = tuple[Entrant, float]
-Part: TypeAlias = Sequence[Scored]
+Part: TypeAlias = tuple[Sequence[Entrant], Sequence[float]]
+"""Entrants in order, and their scores."""
 
 _FREE_MICROS: Final = 0.01  # below this, prices are as good as equal
 
@@ -44,42 +44,43 @@ def ordered(entrants: Sequence[Entrant], objective: Objective, bar: float) -> li
     return _ORDERS[objective](entrants, bar)
 
 
-def stacked(parts: Iterable[Part]) -> Iterator[Scored]:
+def stacked(parts: Iterable[Part]) -> tuple[list[Entrant], list[float]]:
     """One ranking from parts; no score rises along it."""
+    models: list[Entrant] = []
+    scores: list[float] = []
     ceiling = 1.0
-    for part in parts:
-        score = 1.0
-        for entrant, score in part:
-            yield entrant, ceiling * score
-        ceiling *= score
+    for entrants, found in parts:
+        if entrants:
+            models += entrants
+            scores += [ceiling * score for score in found]
+            ceiling *= found[-1]
+    return models, scores
 
 
 def _by_quality(entrants: Sequence[Entrant], bar: float) -> list[Part]:
-    best_first = sorted(entrants, key=lambda each: (-each.value, _micros(each), each.rows))
-    return [[(each, each.value) for each in best_first]]
+    best_first = sorted(entrants, key=_best)
+    return [(best_first, [each.value for each in best_first])]
 
 
 def _by_cost(entrants: Sequence[Entrant], bar: float) -> list[Part]:
-    priced = sorted(
-        (each for each in entrants if each.micros is not None),
-        key=lambda each: (each.micros, -each.value, each.rows),
-    )
-    return [_cheapest(priced), *_by_quality([each for each in entrants if each.micros is None], bar)]
+    priced = sorted([(each.micros, -each.value, each.rows, each) for each in entrants if each.micros is not None])
+    least = priced[0][0] + _FREE_MICROS if priced else 0.0
+    cheap: Part = [each for *_, each in priced], [least / (micros + _FREE_MICROS) for micros, *_ in priced]
+    return [cheap, *_by_quality([each for each in entrants if each.micros is None], bar)]
 
 
 def _by_latency(entrants: Sequence[Entrant], bar: float) -> list[Part]:
-    timed = sorted((each.ttft_ms, _micros(each), each.rows, each) for each in entrants if each.ttft_ms is not None)
-    quick = [(each, (timed[0][0] + 1) / (ttft_ms + 1)) for ttft_ms, _, _, each in timed]
+    timed = sorted([(each.ttft_ms, _micros(each), each.rows, each) for each in entrants if each.ttft_ms is not None])
+    least = timed[0][0] + 1 if timed else 0.0
+    quick: Part = [each for *_, each in timed], [least / (ttft_ms + 1) for ttft_ms, *_ in timed]
     return [quick, *_balanced([each for each in entrants if each.ttft_ms is None], bar)]
 
 
 def _balanced(entrants: Sequence[Entrant], bar: float) -> list[Part]:
     enough = [each for each in entrants if each.value >= bar]
-    short = sorted(
-        (each for each in entrants if each.value < bar), key=lambda each: (-each.value, _micros(each), each.rows)
-    )
-    best = max((each.value for each in entrants), default=1.0)
-    return [*_by_cost(enough, bar), [(each, each.value / best) for each in short]]
+    short = sorted([each for each in entrants if each.value < bar], key=_best)
+    best = max([each.value for each in entrants], default=1.0)
+    return [*_by_cost(enough, bar), (short, [each.value / best for each in short])]
 
 
 _ORDERS: Final[Mapping[Objective, Callable[[Sequence[Entrant], float], list[Part]]]] = {
@@ -90,9 +91,8 @@ _ORDERS: Final[Mapping[Objective, Callable[[Sequence[Entrant], float], list[Part
 }
 
 
-def _cheapest(priced: Sequence[Entrant]) -> Part:
-    least = (priced[0].micros or 0.0) + _FREE_MICROS if priced else 0.0
-    return [(each, least / ((each.micros or 0.0) + _FREE_MICROS)) for each in priced]
+def _best(entrant: Entrant) -> tuple[float, float, tuple[int, ...]]:
+    return -entrant.value, _micros(entrant), entrant.rows
 
 
 def _micros(entrant: Entrant) -> float:

@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from core.routing.bits import chosen
 from core.routing.index import SCORE_SCALE, Index
 from core.routing.lanes import Sums, weighted_sum
 from core.routing.reading import LIKE, Reading
@@ -34,18 +33,22 @@ class Qualities:
     complexity: float
     measured: int
     stand_ins: tuple[str, ...] = ()
+    _odds: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_odds", _odds(0.5 - self.complexity))
 
     def of(self, row: int) -> float:
         """The expected quality at a row, 0..1, for a request of this complexity."""
-        return self.value(self.sums.values[row])
+        return _moved(self.sums.values[row] / self.unit, self._odds)
 
     def value(self, total: int) -> float:
         """The expected quality that a sum stands for."""
-        return shifted(total / self.unit, self.complexity)
+        return _moved(total / self.unit, self._odds)
 
     def best(self, rows: int) -> float:
         """The best expected quality of these rows, of which there is at least one."""
-        return self.value(max(chosen(rows, self.sums.values)))
+        return self.of(self.sums.largest(rows, 1)[0])
 
     def bar(self, quality: float) -> int:
         """The sum from which on a row reaches a quality."""
@@ -62,9 +65,9 @@ def qualities(index: Index, reading: Reading) -> Qualities:
     if reading.task not in index.scored:
         found = _weights({task: 1.0 for task in LIKE.get(reading.task, ())}, index.scored)
         stand_ins = tuple(found)
-        weights = found or weights or dict.fromkeys(index.scored, _WEIGHT_SCALE)
+        weights = found or weights or dict.fromkeys(index.scored, max(1, _WEIGHT_SCALE // (len(index.scored) or 1)))
     if not weights:
-        return Qualities(Sums(0, index.size), 1.0, reading.complexity, 0)
+        return Qualities(Sums(0, index.size, 4), 1.0, reading.complexity, 0)
     return Qualities(
         sums=weighted_sum([(weight, index.scores[task]) for task, weight in weights.items()]),
         unit=float(SCORE_SCALE * sum(weights.values())),
@@ -79,17 +82,21 @@ def shifted(quality: float, complexity: float) -> float:
 
     The order of models never changes by it.
     """
-    return _moved(quality, STEEPNESS * (0.5 - complexity))
+    return _moved(quality, _odds(0.5 - complexity))
 
 
 def unshifted(quality: float, complexity: float) -> float:
     """The usual quality that is shifted to this one."""
-    return _moved(quality, STEEPNESS * (complexity - 0.5))
+    return _moved(quality, _odds(complexity - 0.5))
 
 
-def _moved(quality: float, logits: float) -> float:
+def _odds(ease: float) -> float:
+    return math.exp(-STEEPNESS * ease)
+
+
+def _moved(quality: float, odds: float) -> float:
     inside = min(max(quality, _EDGE), 1 - _EDGE)
-    return 1 / (1 + (1 - inside) / inside * math.exp(-logits))
+    return inside / (inside + (1 - inside) * odds)
 
 
 def _weights(chances: Mapping[str, float], known: Collection[str]) -> dict[str, int]:

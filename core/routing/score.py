@@ -3,7 +3,7 @@
 Unknown quality stands behind every measured one, whatever the objective, and a model without room to think behind all.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import inf
@@ -14,12 +14,15 @@ from core.routing.bits import places, union
 from core.routing.board import HealthView
 from core.routing.estimate import Ask, Costs
 from core.routing.index import Index
-from core.routing.order import Entrant, Part, Scored, ordered, stacked
+from core.routing.lanes import FEW
+from core.routing.order import Entrant, Part, ordered, stacked
 from core.routing.quality import Qualities
-from core.routing.shortlist import FEW, MOST, shortlisted
+from core.routing.shortlist import MOST, shortlisted
 
 BAND: Final = 0.1
 """Models whose expected quality is this near to the best one's are good enough for `balanced`: price decides."""
+
+_BY_BAND: Final = (Objective.BALANCED, Objective.LATENCY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +45,14 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The models in order, with their scores; of thousands only the most promising.
+    """The models in order, and their scores; of thousands only the most promising.
 
-    `eligible` counts the models that can serve, `enough` those of them whose quality is good enough for `balanced`,
-    `cramped` those that have no room to think.
+    `eligible` counts the models that can serve, `enough` those of them whose quality is good enough (all, where the
+    objective does not ask), `cramped` those that have no room to think.
     """
 
-    models: tuple[Scored, ...]
+    models: Sequence[Entrant]
+    scores: Sequence[float]
     eligible: int
     enough: int
     cramped: int
@@ -64,21 +68,22 @@ def rank(race: Race, rows: int) -> Ranking:
     parts: list[Part] = []
     enough = 0
     for tier in (roomy & measured, roomy & ~measured, cramped & measured, cramped & ~measured):
-        if not tier or (is_large and sum(map(len, parts)) >= MOST):
+        if not tier or (is_large and sum(len(models) for models, _ in parts) >= MOST):
             continue
-        floor = found.bar(found.best(tier) - BAND)
+        floor = found.bar(found.best(tier) - BAND) if race.objective in _BY_BAND else 0
         taken = shortlisted(index, tier, race.costs, found, floor, race.objective, race.view)
         bar = found.value(floor)
         entrants = [*_entrants(race, taken, is_measured=bool(tier & measured), is_cramped=bool(tier & cramped))]
         if not parts:
-            enough = sum(each.value >= bar for each in entrants)
+            enough = sum([each.value >= bar for each in entrants])
         parts += ordered(entrants, race.objective, bar)
-    return Ranking(tuple(stacked(parts)), _count(index, rows), enough, _count(index, cramped))
+    models, scores = stacked(parts)
+    return Ranking(models, scores, _count(index, rows), enough, _count(index, cramped))
 
 
 def _entrants(race: Race, rows: int, *, is_measured: bool, is_cramped: bool) -> Iterator[Entrant]:
     index, known = race.index, race.view.known
-    costs = race.costs.micros([*places(rows)])
+    costs = race.costs.micros(places(rows))
     host_order = _host_order(race, costs)
     for model, hosts in groupby(costs, key=index.ids.__getitem__):
         order = tuple(hosts)

@@ -3,7 +3,7 @@
 A rough cost leaves out limits and context tiers; whoever is left out is far behind.
 """
 
-from heapq import nlargest, nsmallest
+from heapq import nsmallest
 from typing import Final
 
 from core.decision import Objective
@@ -11,16 +11,11 @@ from core.routing.bits import bits_of, places
 from core.routing.board import HealthView
 from core.routing.estimate import Costs
 from core.routing.index import Index
-from core.routing.lanes import Sums
+from core.routing.lanes import FEW
 from core.routing.quality import Qualities
 
 MOST: Final = 64
 """How many are taken of many."""
-
-FEW: Final = 600
-"""Up to so many hosts all are ranked."""
-
-_SAMPLE: Final = 256
 
 
 def shortlisted(
@@ -47,9 +42,9 @@ def shortlisted(
         cheap = rows & index.priced
         if objective is not Objective.COST:
             cheap &= found.sums.at_least(bar)
-        taken += _least(costs.rough(), cheap, MOST - len(taken))
+        taken += costs.rough().smallest(cheap, MOST - len(taken))
     if len(taken) < MOST:
-        taken += _most(found.sums, rows, MOST)
+        taken += found.sums.largest(rows, MOST)
     return index.rows_of({index.ids[row] for row in taken}) & rows
 
 
@@ -63,28 +58,3 @@ def _timed(index: Index, rows: int, view: HealthView) -> dict[int, float]:
         if known is not None:
             timed[row] = known
     return timed
-
-
-def _most(sums: Sums, rows: int, count: int) -> list[int]:
-    """The rows with the largest sums, the first of equals."""
-    near = rows & sums.at_least(_guess(sums, count, from_top=True))
-    if near.bit_count() < count:
-        near = rows
-    return nlargest(count, places(near), key=sums.values.__getitem__)
-
-
-def _least(sums: Sums, rows: int, count: int) -> list[int]:
-    """The rows with the smallest sums, the first of equals."""
-    near = rows
-    if rows.bit_count() > FEW:
-        near &= ~sums.at_least(_guess(sums, count, from_top=False) + 1)
-    if near.bit_count() < count:
-        near = rows
-    return nsmallest(count, places(near), key=sums.values.__getitem__)
-
-
-def _guess(sums: Sums, count: int, *, from_top: bool) -> int:
-    """A sum with some more than `count` beyond it, if a sample of the rows does not deceive."""
-    step = max(1, len(sums.values) // _SAMPLE)
-    sample = sorted(sums.values[::step], reverse=from_top)
-    return sample[min(2 * count // step + 2, len(sample) - 1)]

@@ -1,6 +1,6 @@
 """What holds for every golden transcript of every format, and for every format's decoder whatever it is sent."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import orjson
 import pytest
@@ -74,7 +74,6 @@ def test_a_request_becomes_a_body_that_its_host_takes(case: Case) -> None:
     sent = provider(case.format).encode(case.request, target, Prepared(turns=case.turns_before()))
     body = orjson.loads(sent.body)
     problems: Iterable[str] = ()
-    problems: Iterator[str]
     match case.format:
         case Format.OPENAI:
             problems = type_problems(body, target)

@@ -53,9 +53,7 @@ def message_schemas(space: Space) -> dict[str, Schema]:
         "AssistantMessage": (
             _assistant(space),
             ("role",),
-            "An earlier answer. The `message` of an answer can be sent back as it is, also as SDKs dump it. It needs "
-            "`content`, or one of `tool_calls`, `function_call`, `refusal`, `audio`, `reasoning_content` and "
-            "`reasoning` in its place.",
+            "An earlier answer. The `message` of an answer can be sent back as it is, also as SDKs dump it.",
         ),
         "ToolMessage": (
             {
@@ -83,7 +81,7 @@ def message_schemas(space: Space) -> dict[str, Schema]:
         **_parts(space),
         **_calls(space),
     }
-    made["AssistantMessage"] |= _SAYS_SOMETHING
+    made["AssistantMessage"] |= _ONE_FORM_OF_CALLS
     return made
 
 
@@ -221,13 +219,4 @@ def having(**members: Schema) -> Schema:
 
 _FILLED: Final = array(anything(), least=1)
 _HAS_A_FILE: Final[Mapping[str, object]] = {"anyOf": [having(file_data=text()), having(file_id=text())]}
-_SAYS_SOMETHING: Final[Mapping[str, object]] = {
-    "anyOf": [
-        having(content=either(text(), _FILLED)),
-        having(tool_calls=_FILLED),
-        having(function_call=mapping(anything())),
-        *(having(**{name: text()}) for name in ("refusal", "reasoning_content", "reasoning")),
-        having(audio=mapping(anything())),
-    ],
-    "not": having(function_call=mapping(anything()), tool_calls=_FILLED),
-}
+_ONE_FORM_OF_CALLS: Final[Mapping[str, object]] = {"not": having(function_call=mapping(anything()), tool_calls=_FILLED)}

@@ -224,11 +224,13 @@ _OBJECT: Final[Schema] = {"type": "object"}
 _SPOKEN: Final[Schema] = {"type": "array", "contains": {"const": "audio"}}
 _CALLS: Final = either({"const": "required"}, _OBJECT)
 
+_OFFERED: Final = either(having(tools=_FILLED), having(functions=_FILLED))
+
 _RULES: Final = [
     _when(having(stream_options=_OBJECT), having(stream={"const": True})),
     _when(having(top_logprobs={"type": "integer"}), having(logprobs={"const": True})),
     _when(having(modalities=_SPOKEN), having(audio=_OBJECT)),
-    _when(having(tool_choice=_CALLS), having(tools=_FILLED)),
-    _when(having(function_call=_OBJECT), having(functions=_FILLED)),
+    _when(having(tool_choice=_CALLS), _OFFERED),
+    _when(having(function_call=_OBJECT), _OFFERED),
     {"not": having(tools=_FILLED, functions=_FILLED)},
 ]

@@ -6,11 +6,11 @@ import pytest
 
 from core.decision import Objective
 from core.routing.explain import Told, reasoning
-from core.routing.order import Entrant, Scored
+from core.routing.order import Entrant
 from core.routing.score import Ranking
 
 
-def scored(model: str, score: float = 1.0, **members: Any) -> Scored:
+def entrant(model: str, **members: Any) -> Entrant:
     plain: dict[str, Any] = {
         "rows": (0,),
         "value": 0.8,
@@ -19,15 +19,16 @@ def scored(model: str, score: float = 1.0, **members: Any) -> Scored:
         "micros": 420.0,
         "ttft_ms": None,
     }
-    return Entrant(model, **{**plain, **members}), score
+    return Entrant(model, **{**plain, **members})
 
 
-ONE, TWO = scored("lab/one"), scored("lab/two", 0.7, value=0.78, micros=610.0)
+ONE, TWO = entrant("lab/one"), entrant("lab/two", value=0.78, micros=610.0)
 
 
-def told(*models: Scored, objective: Objective = Objective.BALANCED, **members: Any) -> str:
+def told(*models: Entrant, objective: Objective = Objective.BALANCED, **members: Any) -> str:
     ranking = Ranking(
         models=members.pop("by_score", models),
+        scores=(1.0, 0.7),
         eligible=members.pop("eligible", 12),
         enough=members.pop("enough", 3),
         cramped=members.pop("cramped", 0),
@@ -39,7 +40,9 @@ def told(*models: Scored, objective: Objective = Objective.BALANCED, **members: 
         "is_loop": False,
         "is_doubtful": False,
     }
-    return reasoning(Told(models=models, ranking=ranking, objective=objective, **{**plain, **members}))
+    return reasoning(
+        Told(models=models, scores=(1.0, 0.7), ranking=ranking, objective=objective, **{**plain, **members})
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +77,7 @@ def test_each_objective_has_its_sentence(objective: Objective, members: Any, exp
 
 
 def test_time_is_told_where_it_is_known() -> None:
-    quick, slow = scored("quick", ttft_ms=310.4), scored("slow", ttft_ms=900)
+    quick, slow = entrant("quick", ttft_ms=310.4), entrant("slow", ttft_ms=900)
     assert told(quick, slow, objective=Objective.LATENCY) == (
         "quick is the quickest of 12 models to its first token: about 310 ms, before slow with about 900 ms."
     )
@@ -86,7 +89,7 @@ def test_time_is_told_where_it_is_known() -> None:
 
 
 def test_prices_are_told_where_they_are_known() -> None:
-    unpriced = scored("free", micros=None)
+    unpriced = entrant("free", micros=None)
     assert "No price is known of the 12 models" in told(unpriced, TWO, objective=Objective.COST)
     assert told(unpriced, TWO).startswith("free is expected to do this code request best")
     assert told(ONE, unpriced, objective=Objective.COST).endswith("about $0.00042.")
@@ -103,7 +106,7 @@ def test_prices_are_told_where_they_are_known() -> None:
     ],
 )
 def test_dollars_have_two_digits_that_count(micros: float, expected: str) -> None:
-    assert expected in told(scored("a", micros=micros), TWO, objective=Objective.COST)
+    assert expected in told(entrant("a", micros=micros), TWO, objective=Objective.COST)
 
 
 def test_the_only_model_needs_no_comparison() -> None:
@@ -115,8 +118,8 @@ def test_what_stays_and_what_goes_on() -> None:
     assert told(ONE, is_loop=True).startswith("lab/one made the tool calls")
 
 
-CRAMPED = scored("deep", is_cramped=True)
-UNKNOWN = scored("new", is_measured=False)
+CRAMPED = entrant("deep", is_cramped=True)
+UNKNOWN = entrant("new", is_measured=False)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +140,7 @@ UNKNOWN = scored("new", is_measured=False)
         ((UNKNOWN, TWO), {"objective": Objective.COST}, "No model that can serve it was evaluated for code."),
     ],
 )
-def test_one_thing_more_is_said_where_there_is_one(models: tuple[Scored, ...], members: Any, expected: str) -> None:
+def test_one_thing_more_is_said_where_there_is_one(models: tuple[Entrant, ...], members: Any, expected: str) -> None:
     said = told(*models, **members)
     assert expected in said
     assert said.count(". ") == 1

@@ -23,7 +23,7 @@ ALL = [POOR_FREE, GOOD_UNPRICED, FAIR, GOOD_DEAR, GOOD_CHEAP]
 
 
 def names(objective: Objective, entrants: list[Entrant]) -> str:
-    return "".join(each.model for each, _ in stacked(ordered(entrants, objective, BAR)))
+    return "".join(each.model for each in stacked(ordered(entrants, objective, BAR))[0])
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_equals_are_told_apart_by_price_then_by_their_place() -> None:
 
 def test_scores_say_how_far_behind() -> None:
     def scores(objective: Objective, *entrants: Entrant) -> list[float]:
-        return [score for _, score in stacked(ordered(entrants, objective, BAR))]
+        return stacked(ordered(entrants, objective, BAR))[1]
 
     assert scores(Objective.QUALITY, GOOD_DEAR, FAIR) == [0.8, 0.6]
     assert scores(Objective.COST, GOOD_CHEAP, GOOD_DEAR) == [1.0, pytest.approx(1 / 3, abs=1e-3)]
@@ -84,12 +84,10 @@ entrants = st.lists(
 def test_a_ranking_is_whole_deterministic_and_falls(
     found: list[Entrant], objective: Objective, bar: float, dice: object
 ) -> None:
-    once = [*stacked(ordered(found, objective, bar))]
+    once, scores = stacked(ordered(found, objective, bar))
     mixed = [*found]
     dice.shuffle(mixed)  # type: ignore[attr-defined]  # hypothesis' own generator
-    again = [*stacked(ordered(mixed, objective, bar))]
-    assert [each for each, _ in once] == [each for each, _ in again]
-    assert sorted(each.rows for each, _ in once) == sorted(each.rows for each in found)
-    scores = [score for _, score in once]
+    assert stacked(ordered(mixed, objective, bar)) == (once, scores)
+    assert sorted(each.rows for each in once) == sorted(each.rows for each in found)
     assert all(0 <= score <= 1 for score in scores)
     assert scores == sorted(scores, reverse=True)

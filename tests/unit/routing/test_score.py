@@ -10,10 +10,11 @@ from core.routing.board import NOTHING_KNOWN, HealthView
 from core.routing.estimate import Costs, ask_of
 from core.routing.health import HostHealth
 from core.routing.index import Index
+from core.routing.lanes import FEW
 from core.routing.quality import qualities
 from core.routing.reading import Reading
 from core.routing.score import BAND, Race, Ranking, rank
-from core.routing.shortlist import FEW, MOST
+from core.routing.shortlist import MOST
 from tests.support.routing import CODE, NOW, make_host, make_index, make_model, make_request, thinker
 
 
@@ -24,7 +25,7 @@ def race(index: Index, objective: Objective = Objective.BALANCED, reading: Readi
 
 
 def names(ranking: Ranking) -> list[str]:
-    return [entrant.model for entrant, _ in ranking.models]
+    return [entrant.model for entrant in ranking.models]
 
 
 KNOWN = make_model("known", price=9, quality=0.2)
@@ -38,7 +39,7 @@ def test_unknown_quality_ranks_behind_measured_and_no_room_behind_all(objective:
     index = make_index(NEW_THINKER, THINKER, UNKNOWN, KNOWN)
     ranking = rank(race(index, objective, max_tokens=1_000), index.everything)
     assert names(ranking) == ["known", "unknown", "thinker", "new"]
-    assert [entrant.is_measured for entrant, _ in ranking.models] == [True, False, True, False]
+    assert [entrant.is_measured for entrant in ranking.models] == [True, False, True, False]
     assert (ranking.eligible, ranking.cramped) == (4, 2)
 
 
@@ -61,7 +62,7 @@ HOSTS = make_index(make_model("m", [UNPRICED, DEAR, CHEAP]))
 
 
 def order(**members: Any) -> list[str]:
-    ((entrant, _),) = rank(race(HOSTS, **members), HOSTS.everything).models
+    (entrant,) = rank(race(HOSTS, **members), HOSTS.everything).models
     return [HOSTS.hosts[row].partition("/")[0] for row in entrant.rows]
 
 
@@ -89,9 +90,9 @@ def test_the_host_that_is_wanted_comes_before_all() -> None:
 
 def test_the_first_hosts_numbers_are_the_models() -> None:
     view = ill(dear=HostHealth(ttft_ms=321.0))
-    ((entrant, _),) = rank(race(HOSTS, order=("dear",), view=view), HOSTS.everything).models
+    (entrant,) = rank(race(HOSTS, order=("dear",), view=view), HOSTS.everything).models
     assert (entrant.micros, entrant.ttft_ms) == (3_400, 321.0)
-    ((entrant, _),) = rank(race(make_index(make_model("m", first_token_ms=77))), 0b1).models
+    (entrant,) = rank(race(make_index(make_model("m", first_token_ms=77))), 0b1).models
     assert entrant.ttft_ms == 77
 
 
