@@ -16,9 +16,9 @@ from core.surfaces.surface import SURFACES, Surface
 from functions.gateway.compose import Gateway
 from functions.local.keys import create_key
 from functions.settings import read_settings
-from tests.support.answers import chunk, usage_chunk
 from tests.support.frames import DONE, frames_of
 from tests.support.gateway import CATALOG, Noted
+from tests.support.many_choices import chunks
 from tests.support.random_bodies import random_body
 from tests.support.schemas import document, faults
 
@@ -38,7 +38,10 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     def answer(request: httpx.Request) -> httpx.Response:
         asked = json.loads(request.content)
         assert asked["model"] in ("small-upstream", "unpriced-upstream")
-        return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=hello(asked.get("n", 1)))
+        told = [*map(json.dumps, chunks(asked)), "[DONE]"]
+        return httpx.Response(
+            200, headers={"content-type": "text/event-stream"}, text="".join(f"data: {each}\n\n" for each in told)
+        )
 
     gateway = Gateway(
         read_settings(variables),
@@ -63,14 +66,6 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
         runner.run(client.aclose())
         runner.run(gateway.close())
     assert noted.faults == []
-
-
-def hello(count: int) -> bytes:
-    """A streamed answer with as many choices as were asked for."""
-    said = [chunk({"role": "assistant", "content": "Hello!"}), chunk({}, "stop")]
-    chunks = [{**each, "choices": [{**each["choices"][0], "index": index}]} for each in said for index in range(count)]
-    data = [json.dumps(each) for each in (*chunks, usage_chunk())]
-    return "".join(f"data: {each}\n\n" for each in (*data, "[DONE]")).encode()
 
 
 BODIES = st.randoms(use_true_random=False).map(random_body)

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis import Case, GenerationMode
 
 from core.surfaces.surface import SURFACES
-from tests.support.answers import HELLO
 from tests.support.gateway import Running
+from tests.support.many_choices import answer
 from tests.support.schemas import document
 from tests.support.served import served_gateway
 from tests.support.upstream import ScriptedUpstream
@@ -47,7 +47,7 @@ OPERATIONS = [
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with ExitStack() as stack:
-        upstream = stack.enter_context(ScriptedUpstream(HELLO))
+        upstream = stack.enter_context(ScriptedUpstream(answer))
         yield stack.enter_context(served_gateway(tmp_path_factory.mktemp("gateway"), upstream.url))
         assert upstream.refused == []
 
@@ -74,7 +74,7 @@ def api() -> schemathesis.BaseSchema:
 def test_answers_to_random_requests(
     running: Running, api: schemathesis.BaseSchema, path: str, method: str, mode: GenerationMode
 ) -> None:
-    most = 30 if path.endswith("/chat/completions") else 10
+    most = 20 if path.endswith("/chat/completions") else 6
 
     @settings(max_examples=most, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(api[path][method.upper()].as_strategy(generation_mode=mode))
