@@ -35,13 +35,11 @@ def media_part(part: ImagePart | AudioPart | FilePart, fetched: Mapping[str, Med
     Raises:
         InvalidRequest: It is no base64, or nothing that the format takes.
     """
-    match part:
-        case AudioPart():
-            return _inline(f"audio/{part.format}", embedded(part.data, {}, f"{at}.input_audio.data").base64)
-        case ImagePart():
-            return _by_value(part.url, fetched, f"{at}.image_url.url")
-        case FilePart():
-            return _by_value(part.data or "", fetched, f"{at}.file.file_data")
+    if isinstance(part, AudioPart):
+        return _inline(f"audio/{part.format}", embedded(part.data, {}, f"{at}.input_audio.data").base64)
+    if isinstance(part, ImagePart):
+        return _by_value(part.url, fetched, f"{at}.image_url.url")
+    return _by_value(part.data or "", fetched, f"{at}.file.file_data")
 
 
 def _by_value(data: str, fetched: Mapping[str, Media], at: str) -> dict[str, Json]:

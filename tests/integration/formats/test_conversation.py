@@ -7,6 +7,7 @@ The vendors behind check what theirs check: seals byte for byte, places of resul
 from typing import Any
 
 import pytest
+from openai import UnprocessableEntityError
 
 from tests.integration.formats.conversation import ask, called, members, returned
 from tests.support.vendors.rows import ROWS, Row
@@ -36,3 +37,14 @@ async def test_a_tool_loop_goes_round(street: Street, row: Row, stream: bool) ->
         assert len(vendor.served) == number + 1
         messages += returned(choice.message)
     assert vendor.refused == []
+
+
+async def test_json_beside_tools_is_refused_before_a_host_has_to(street: Street) -> None:
+    slug = "google.gemini-2.5-flash"
+    vendor = street.vendor(slug)
+    request = {**members(vendor.row), "response_format": {"type": "json_object"}}
+    with pytest.raises(UnprocessableEntityError, match="JSON only without tools"):
+        await street.sdk[PLAIN].chat.completions.create(
+            messages=[*OPENING, {"role": "user", "content": "JSON!"}], **request
+        )
+    assert (vendor.served, vendor.refused) == ([], [])

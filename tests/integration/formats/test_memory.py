@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from core.catalog.model import Model
+from core.catalog.model import Model, Quirk
 from core.ports import Store
 from core.tenant import Organisation
 from functions.local.keys import create_key
@@ -23,6 +23,13 @@ from tests.support.vendors.talk import OPENING, SCRIPT
 
 BY_SLUG = {row.slug: row for row in ROWS}
 HOUR_S = 3_600
+
+# One row of each way to think and to be sent thinking back.
+BACK = {Quirk.REASONING_BACK, Quirk.REASONING_DETAILS_BACK}
+KINDS = {
+    (row.format, row.target.host.thinking_switch, row.thinks, BACK & {*row.target.vendor.quirks} == set()): row
+    for row in ROWS
+}
 
 # One of each kind that wants something back.
 REMEMBERING = [
@@ -69,7 +76,7 @@ def tool_memory(completion: Any) -> str | None:
 
 @pytest.mark.shows("tool loop without memory")
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.slug)
+@pytest.mark.parametrize("row", KINDS.values(), ids=lambda row: row.slug)
 async def test_a_loop_goes_round_without_its_memory_and_the_decision_says_so(forgetful: Street, row: Row) -> None:
     vendor = forgetful.vendor(row.slug)
     messages: list[Any] = [*OPENING]

@@ -290,3 +290,7 @@ def test_a_body_has_its_bounds() -> None:
     reader.feed(b"{" + b" " * (MAX_PAYLOAD_BYTES - 1))
     with pytest.raises(BadReply):
         reader.feed(b" ")
+
+
+def test_an_empty_piece_of_text_says_nothing() -> None:
+    assert fed(delta(0, text=""), TEXT, delta(0, text="")) == (TextDelta(0, "Hi."),)
