@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from core.accounts.charges import terms_of
 from core.catalog.loader import Catalog
-from core.catalog.model import Model
+from core.catalog.model import Model, Target
 from core.chat import ChatRequest, Role
 from core.decision import Candidate, Decision, Plan, Policy
 from core.errors import GatewayError, NotFound, PermissionDenied, StoreUnavailable, Unprocessable
@@ -33,9 +33,11 @@ PLATFORM_RESERVE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request that is ready to be sent. `disposed` tells by target name what becomes of its fields there.
+    """A request that is ready to be sent.
 
-    `conversation` is the name under which who serves is remembered, None where nobody asks for that.
+    `disposed` tells what becomes of its fields at each target of the plan, by model and target name: two variants of a
+    model may share a target name. `conversation` is the name under which who serves is remembered, None where nobody
+    asks for that.
     """
 
     request: ChatRequest
@@ -43,7 +45,7 @@ class Prepared:
     plan: Plan
     decision: Decision
     turns: Mapping[str, ToolTurn]
-    disposed: Mapping[str, Disposed]
+    disposed: Mapping[tuple[str, str], Disposed]
     conversation: int | None = None
 
 
@@ -92,7 +94,7 @@ async def prepare(parts: Parts, surface: Surface, key: Key, body: bytes, ends_at
         plan=plan,
         decision=decision,
         turns=turns,
-        disposed={leg.target.name: dispose(request, leg.target, asked.fields) for leg in plan.legs},
+        disposed={(leg.target.model.id, leg.target.name): asked.disposed(leg.target) for leg in plan.legs},
         conversation=this_turn(key.org, request.messages) if model is None and policy.sticky else None,
     )
 
@@ -116,7 +118,8 @@ class _Asked:
         terms: Terms,
         caller: Served | None,
     ) -> None:
-        self.fields: Fields = fields_of(request)
+        self._fields: Fields = fields_of(request)
+        self._disposed: dict[tuple[str, str], Disposed] = {}
         self._parts = parts
         self._key = key
         self._request = request
@@ -125,6 +128,14 @@ class _Asked:
         self._caller = caller
         self._now = parts.clock.now()
         self._view = parts.router.health.view(self._now)
+
+    def disposed(self, target: Target) -> Disposed:
+        """What becomes of the request's fields at a target."""
+        name = target.model.id, target.name
+        found = self._disposed.get(name)
+        if found is None:
+            found = self._disposed[name] = dispose(self._request, target, self._fields)
+        return found
 
     def of(self, model: Model, *, may_stand_in: bool) -> tuple[Plan, Decision]:
         """The plan for a model that was named."""
@@ -176,8 +187,7 @@ class _Asked:
         )
 
     def _candidates(self, model: Model) -> list[Candidate]:
-        targets = self._parts.catalog.targets(model)
-        return [Candidate(target, dispose(self._request, target, self.fields).refused) for target in targets]
+        return [Candidate(target, self.disposed(target).refused) for target in self._parts.catalog.targets(model)]
 
     def _fallbacks(self, model: Model) -> list[Candidate]:
         """The hosts of the models that the operator lets stand in for this one, in his order."""
@@ -189,7 +199,7 @@ class _Asked:
 
     def _refusal(self) -> Refusal | None:
         """Why a target refuses the request, by reason code; None when no target can."""
-        refused = refusable(self.fields)
+        refused = refusable(self._fields)
         if not refused:
             return None
         return lambda target: refusal_code(dispose(self._request, target, refused).refused)

@@ -117,7 +117,7 @@ class Presentation:
             latency_ms=settlement.latency_ms,
             ttft_ms=settlement.ttft_ms,
             truncated=_truncated(seen),
-            dropped_params=self.ready.disposed[served.name].reported,
+            dropped_params=self.ready.disposed[served.model.id, served.name].reported,
             structured_output_repair=repair,
         )
 

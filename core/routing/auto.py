@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from core.catalog.model import Target
 from core.chat import ChatRequest
 from core.decision import Alternative, Decision, Objective, Plan
 from core.errors import Overloaded, Unprocessable
@@ -113,7 +114,7 @@ def plan_auto(index: Index, wanted: Wanted) -> tuple[Plan, Decision]:
         decisiveness=_decisiveness(scores),
         excluded=excluded,
     )
-    targets = [index.target(row) for model in models[: wanted.effective.max_attempts] for row in model.rows]
+    targets = _chain(index, models, wanted.effective.max_attempts)
     return make_plan(wanted.request, targets, wanted.effective), decision
 
 
@@ -146,6 +147,17 @@ def _order(ranking: Ranking, wanted: Wanted) -> list[int]:
                 return [place, *places[:place], *places[place + 1 :]]
             break
     return places
+
+
+def _chain(index: Index, models: Sequence[Entrant], attempts: int) -> list[Target]:
+    """The hosts of as many models as there are attempts, and of one with a larger window, should the prompt not fit."""
+    targets = [index.target(row) for model in models[:attempts] for row in model.rows]
+    widest = max(target.context_tokens for target in targets)
+    for model in models[attempts:] if attempts > 1 else ():
+        rows = [row for row in model.rows if index.windows[row] > widest]
+        if rows:
+            return [*targets, *map(index.target, rows)]
+    return targets
 
 
 def _decisiveness(scores: Sequence[float]) -> float:

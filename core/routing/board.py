@@ -90,8 +90,6 @@ class HealthBoard:
                 self._keep(host, failed(health, now, retry_after_s))
             case Lesson.TOLD_TO_WAIT:
                 self._keep(host, cooled(health, now, retry_after_s))
-            case Lesson.NOT_THERE:
-                self._keep(host, cooled(health, now, OUT_OF_ROTATION_S))
             case Lesson.ACCOUNT:
                 self._keep(vendor, cooled(self._known.get(vendor, _UNKNOWN), now, OUT_OF_ROTATION_S))
             case _:

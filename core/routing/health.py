@@ -82,14 +82,14 @@ class Lesson(Enum):
     WELL = "well"
     FAILED = "failed"
     TOLD_TO_WAIT = "told_to_wait"
-    NOT_THERE = "not_there"
     ACCOUNT = "account"
 
 
 _LESSONS: Final[tuple[tuple[type[GatewayError], Lesson], ...]] = (
     (UpstreamRateLimited, Lesson.TOLD_TO_WAIT),
     (AccountFailure, Lesson.ACCOUNT),
-    (ModelUnavailable, Lesson.NOT_THERE),
+    # It may be the caller's file that is not there, so that one such failure proves nothing.
+    (ModelUnavailable, Lesson.FAILED),
     # A host that judges a request is there and works.
     (UpstreamRejected, Lesson.WELL),
     (ContextTooLong, Lesson.WELL),
@@ -108,6 +108,8 @@ def lesson(error: GatewayError | None, ms: int) -> Lesson:
         return Lesson.WELL
     if isinstance(error, FirstTokenTimeout) and ms < LEAST_WAIT_MS:
         return Lesson.NOTHING
+    if isinstance(error, AccountFailure) and error.upstream_status == 403:
+        return Lesson.FAILED  # what is forbidden may be this model alone
     return next((taught for kind, taught in _LESSONS if isinstance(error, kind)), Lesson.NOTHING)
 
 

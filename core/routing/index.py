@@ -63,9 +63,9 @@ class Index:
     """The rows of a catalog.
 
     For each row: `ids` has the model's id, `hosts` the target's name, `first_token_ms` the catalog's first-token time,
-    `output_limits` the longest answer, `is_priced` whether the price is known, `traits` how its model thinks. `spans`
-    tells where a model's rows begin and how many there are, `rows_by_host` at which rows a target's name stands, `runs`
-    folds rows to models.
+    `windows` the context and `output_limits` the longest answer in tokens, `is_priced` whether the price is known,
+    `traits` how its model thinks. `spans` tells where a model's rows begin and how many there are, `rows_by_host` at
+    which rows a target's name stands, `runs` folds rows to models.
 
     Sets of rows: `everything`; `vendors`, `promises`, `ends` (by the day on which an offer ends), `thinking`, and
     `refusals` (by what decides which fields are refused, each with one target that stands for all); `tools`, `schemas`
@@ -84,6 +84,7 @@ class Index:
     ids: Sequence[str]
     hosts: Sequence[str]
     first_token_ms: Sequence[int | None]
+    windows: Sequence[int]
     output_limits: Sequence[int]
     is_priced: bytes
     traits: Sequence[ThinkingTrait]

@@ -89,6 +89,7 @@ def _index(catalog: Catalog, rows: _Rows, spans: Mapping[str, tuple[int, int]]) 
         hosts=rows.hosts,
         rows_by_host=_places(rows.hosts),
         first_token_ms=rows.first_token_ms,
+        windows=rows.contexts,
         output_limits=rows.limits,
         spans=spans,
         runs=Runs(count for _, count in spans.values()),

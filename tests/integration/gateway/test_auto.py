@@ -13,6 +13,7 @@ from core.catalog.model import Thinking
 from core.decision import Policy
 from core.errors import GatewayError, StoreUnavailable
 from core.ports import Store
+from core.prepare import prepare
 from core.service import Service
 from core.surfaces.surface import PLAIN, ROUTING, Surface
 from core.tenant import Key
@@ -342,6 +343,23 @@ async def test_what_a_key_may_not_use_is_refused_by_name(tmp_path: Path) -> None
         assert (unknown.status, "lab/cheap" in unknown.message, "strong" in unknown.message) == (404, True, False)
         outside = await refused(service, key, routing={"policy": "strict"})
         assert (outside.code, outside.param) == ("policy_violation", "routing.policy")
+
+
+async def test_a_key_sees_its_models_alone(tmp_path: Path) -> None:
+    async with ScriptedUpstream(HELLO) as upstream, running_gateway(tmp_path, upstream.url, catalog=THREE) as running:
+        service = running.gateway.service
+        key = await service.authenticate(running.token)
+        assert len(service.models(key)) == len(service.models(None))
+        assert [model.id for model in service.models(replace(key, models=("lab/cheap",)))] == ["lab/cheap"]
+
+
+async def test_a_plan_ends_before_the_platform_does(tmp_path: Path) -> None:
+    async with ScriptedUpstream(HELLO) as upstream, running_gateway(tmp_path, upstream.url, catalog=THREE) as running:
+        parts = running.gateway.service.parts
+        key = await running.gateway.service.authenticate(running.token)
+        ready = await prepare(parts, ROUTING, key, json.dumps(body()).encode(), parts.clock.now() + 30)
+        assert ready.plan.ends_s is not None
+        assert 24 < ready.plan.ends_s <= 25
 
 
 async def test_a_policys_default_for_thinking_holds_until_a_request_says_otherwise(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from core.accounts.keys import ENTROPY_BYTES, make_key
 from core.errors import StoreUnavailable
 from core.ports import Store
 from functions.local.keys import create_key
@@ -168,6 +169,9 @@ async def test_each_needs_a_key(tmp_path: Path, method: str, path: str) -> None:
         async with running.client(authorization="") as client:
             assert (await client.request(method, f"/v1{path}")).status_code == 401
             assert (await client.request("PUT", f"/v1{path}")).status_code == 405
+        unknown = make_key(bytes(ENTROPY_BYTES))
+        async with running.client(authorization=f"Bearer {unknown}") as client:
+            assert (await client.request(method, f"/v1{path}")).status_code == 401
 
 
 class Away:

@@ -80,6 +80,15 @@ def test_the_chain_has_the_hosts_of_the_first_models() -> None:
     assert ([leg.target.name for leg in plan.legs], plan.max_attempts) == (["b/b2", "a/b1"], 1)
 
 
+def test_should_the_prompt_not_fit_there_is_a_larger_window_at_the_end_of_the_chain() -> None:
+    models = [make_model(f"m{place}", price=place + 1) for place in range(5)]
+    wide = make_model("wide", [make_host("a", 9), make_host("b", 9, context_tokens=1_000_000, upstream_model="w")])
+    plan, _ = choose(make_index(*models, wide, make_model("wider", price=99, context_tokens=2_000_000)))
+    assert [leg.target.name for leg in plan.legs] == ["lab/m0", "lab/m1", "lab/m2", "b/w"]
+    assert len(choose(make_index(*models))[0].legs) == 3
+    assert len(choose(make_index(*models, wide), fallback=False)[0].legs) == 1
+
+
 def test_hosts_out_of_use_are_left_out_and_models_without_another_are_excluded() -> None:
     wanted = make_wanted(view=cooling("b/b2", "a/c1"), preferences=Preferences(optimize=Objective.QUALITY))
     plan, decision = plan_auto(INDEX, wanted)
