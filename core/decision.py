@@ -8,6 +8,14 @@ from typing import NamedTuple
 from core.catalog.model import Target
 
 
+class OwnKeyUse(Enum):
+    """When an organisation's own key at a vendor is used for its requests to that vendor."""
+
+    FIRST = "own_first"
+    ONLY = "own_only"
+    LAST = "managed_first"
+
+
 class Objective(Enum):
     """What `auto` optimises for."""
 
@@ -57,7 +65,10 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """An organisation's envelope for routing; None means no bound. Times are in milliseconds."""
+    """An organisation's envelope for routing; None means no bound. Times are in milliseconds.
+
+    `use_opinions` lets the scores that callers gave move the quality that models are expected to have.
+    """
 
     name: str = "default"
     allow_models: tuple[str, ...] | None = None
@@ -77,6 +88,8 @@ class Policy:
     reasoning_effort: str | None = None
     max_tokens_default: int = 8_192
     sticky: bool = True
+    own_keys: OwnKeyUse = OwnKeyUse.FIRST
+    use_opinions: bool = False
 
 
 BUILT_IN_POLICY = Policy()

@@ -30,8 +30,9 @@ def shown_by(item: pytest.Item) -> Iterator[Cell]:
     params: list[Any] = list(callspec.params.values()) if callspec else []
     wires = [wire for param in params if isinstance(wire := getattr(param, "format", param), Format)]
     for param in params:
-        for what in getattr(param, "shows", ()):
-            yield param.format.value, what
+        if isinstance(wire := getattr(param, "format", None), Format):
+            for what in getattr(param, "shows", ()):
+                yield wire.value, what
     for mark in item.iter_markers(_PROPERTY):
         about = [mark.kwargs["format"]] if "format" in mark.kwargs else wires
         for wire in about:
