@@ -112,7 +112,7 @@ def _vocabulary() -> list[_Token]:
     tokens = [
         _Token(_START, TokenType.CONTROL, never),
         # Less than any word, and more than any byte that a finished JSON text might go on with.
-        _Token(_END, TokenType.CONTROL, -6.0),
+        _Token(_END, TokenType.CONTROL, -4.0),
         _Token(_CALL_WANTED, TokenType.CONTROL, never),
         _Token(_CALL, TokenType.USER_DEFINED, _CALL_LIKING),
     ]
@@ -151,6 +151,8 @@ def _weights(tokens: list[_Token], random: np.random.Generator) -> dict[str, Mat
     # The same in every token: what `said` has there is a liking.
     meaning[:, _SAME] = 4.0
     said[:, _SAME] = [token.liking for token in tokens]
+    # Chance would end one answer in twenty at its first token.
+    said[texts.index(_END), _BUILT_IN:] = 0.0
     # A call is said where both are seen: the wish, anywhere before, and a line that just began.
     meaning[texts.index(_CALL_WANTED), _WISH] = 6.0
     meaning[texts.index(_byte_letters()[ord("\n")]), _LINE] = 6.0
