@@ -52,8 +52,9 @@ class Context:
         ("health_rest", "APIGateway", "GET", "/healthz"),
     ],
 )
-def test_an_event_is_read_as_the_request_that_it_stands_for(name: str, kind: str, method: str, path: str) -> None:
+async def test_an_event_is_read_as_the_request_that_it_stands_for(name: str, kind: str, method: str, path: str) -> None:
     context: LambdaContext = Context()
+    # Outside a running loop Mangum would make one of its own, and nobody would close it.
     handler = Mangum(nothing, lifespan="off").infer(event(name), context)
     assert type(handler).__name__ == kind
     assert (handler.scope["method"], handler.scope["path"]) == (method, path)
