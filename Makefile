@@ -47,14 +47,14 @@ lint: $(DEV_READY)
 	$(UV) lock --check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy --python-version 3.11
-	$(BIN)/mypy --python-version 3.13
+	$(BIN)/mypy --num-workers 2 --python-version 3.11
+	$(BIN)/mypy --python-version 3.13 core functions
 	$(BIN)/lint-imports
 
 test-3.13: $(UV_READY) ## Unit tests on Python 3.13, the version that Lambda runs, where it is installed
 	@if [ -z "$(PYTHON313)" ]; then $(SAY_NO_313); exit 1; fi
 	@UV_PROJECT_ENVIRONMENT=.venv-3.13 $(UV) sync --quiet --frozen --group dev --python "$(PYTHON313)"
-	.venv-3.13/bin/pytest -q -p no:cacheprovider -n $(WORKERS) tests/unit
+	HYPOTHESIS_PROFILE=brief .venv-3.13/bin/pytest -q -p no:cacheprovider -n $(WORKERS) tests/unit
 
 soak: $(DEV_READY) $(SAM_READY) ## Every test with thousands of examples, and the slow ones: takes long
 	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -n $(WORKERS) --dist loadgroup --timeout 3600 -m 'not real'

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from _pytest.nodeid import NodeId
 from hypothesis import HealthCheck, settings
 
 REAL = Path(__file__).parent / "real"
@@ -18,6 +19,11 @@ settings.register_profile(
     deadline=None,
     # How fast examples are drawn depends on what else the machine does.
     suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "brief",  # for a second run, on another Python
+    settings.get_profile("gate"),
+    max_examples=5,
 )
 settings.register_profile(
     "soak",
@@ -38,9 +44,23 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if any(path.resolve().is_relative_to(REAL) for path in named) else True
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark everything in tests/real/, and let it out into the network."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark everything in tests/real/, and let it out into the network; name the groups of tests."""
+    if getattr(config.option, "loadgroup", False):  # `--dist loadgroup`, in a worker
+        for item in items:
+            _name_group(item)
     for item in items:
         if item.path.is_relative_to(REAL):
             item.add_marker("real")
             item.add_marker("enable_socket")
+
+
+def _name_group(item: pytest.Item) -> None:
+    """Put a test's `xdist_group` where the scheduler looks for it.
+
+    xdist 3.8 does so itself, but into an attribute that pytest 9.2 has no more: without this the mark has no effect.
+    """
+    for mark in item.iter_markers("xdist_group"):
+        suffix = f"@{mark.args[0]}"
+        if not item.nodeid.endswith(suffix):
+            item._id = NodeId.parse(item.nodeid + suffix)
