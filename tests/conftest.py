@@ -15,7 +15,7 @@ REAL = Path(__file__).parent / "real"
 settings.register_profile(
     "gate",
     derandomize=True,
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     # How fast examples are drawn depends on what else the machine does.
     suppress_health_check=[HealthCheck.too_slow],

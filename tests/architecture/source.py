@@ -1,8 +1,9 @@
 """Reads the project's own Python files, so that tests can say what may stand in them."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -23,13 +24,30 @@ def python_files(*folders: str) -> list[str]:
     return sorted(path.relative_to(ROOT).as_posix() for path in found)
 
 
+@cache
 def parse(path: str) -> ast.Module:
     """One file of the project as a syntax tree."""
     return ast.parse((ROOT / path).read_text("utf-8"), path)
 
 
-def imports(tree: ast.AST) -> Iterator[Reference]:
+@cache
+def imports(tree: ast.AST) -> Sequence[Reference]:
     """Everything imported, wherever the import stands: `from a import b` gives `a.b`."""
+    return [*_imports(tree)]
+
+
+@cache
+def references(tree: ast.AST) -> Sequence[Reference]:
+    """Every dotted name that is used, calls with their arguments."""
+    return [*_references(tree)]
+
+
+def within(name: str, banned: str) -> bool:
+    """Whether a dotted name is the banned one or something inside it."""
+    return name == banned or name.startswith(f"{banned}.")
+
+
+def _imports(tree: ast.AST) -> Iterator[Reference]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -39,8 +57,7 @@ def imports(tree: ast.AST) -> Iterator[Reference]:
                 yield Reference(node.lineno, f"{node.module}.{alias.name}")
 
 
-def references(tree: ast.AST) -> Iterator[Reference]:
-    """Every dotted name that is used, calls with their arguments."""
+def _references(tree: ast.AST) -> Iterator[Reference]:
     aliases = _aliases(tree)
     called = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
@@ -48,11 +65,6 @@ def references(tree: ast.AST) -> Iterator[Reference]:
             head, dot, rest = dotted.partition(".")
             name = aliases.get(head, head) + dot + rest
             yield Reference(node.lineno, name, called.get(node))
-
-
-def within(name: str, banned: str) -> bool:
-    """Whether a dotted name is the banned one or something inside it."""
-    return name == banned or name.startswith(f"{banned}.")
 
 
 def _aliases(tree: ast.AST) -> dict[str, str]:
