@@ -23,6 +23,7 @@ from core.providers.anthropic.finish import FINISH
 from core.providers.base import Outgoing, StreamDecoder
 from core.providers.http_errors import failure_class
 from core.providers.registry import provider
+from tests.support.examples import times
 from tests.support.golden import Case, case_id, cases
 from tests.support.laws import (
     answered,
@@ -120,7 +121,7 @@ EVENT = odd(
 
 
 @given(st.lists(EVENT | ODD, max_size=6), st.booleans(), st.booleans())
-@settings(max_examples=200)
+@settings(max_examples=times(4))
 def test_malformed_events_give_events_or_a_failure(events: list[Any], is_ended: bool, custom: bool) -> None:
     said = [*events, *[{"type": "message_stop"}] * is_ended]
     text = "".join(f"data: {json.dumps(event)}\n\n" for event in said)
@@ -128,7 +129,7 @@ def test_malformed_events_give_events_or_a_failure(events: list[Any], is_ended: 
 
 
 @given(MESSAGE)
-@settings(max_examples=200)
+@settings(max_examples=times(4))
 def test_malformed_whole_messages_give_events_or_a_failure(body: Any) -> None:
     check_nothing_else_escapes(decoder, [json.dumps(body).encode()])
 

@@ -17,6 +17,7 @@ from core.providers.base import Media, Prepared
 from core.providers.fields import dispose
 from core.surfaces.openai_chat import parse_chat
 from core.surfaces.surface import PLAIN
+from tests.support.examples import times
 from tests.support.made_requests import EFFORTS, PDF, PNG, bodies, histories, some
 from tests.support.targets import make_target, make_vendor
 from tests.support.vendors.anthropic_checks import problems
@@ -165,7 +166,7 @@ def sent(request: ChatRequest, target: Target, turns: Mapping[str, ToolTurn]) ->
 
 
 @given(BODY, targets(), st.data())
-@settings(max_examples=150)
+@settings(max_examples=times(4))
 def test_every_body_is_what_the_host_takes(written: Any, target: Target, data: st.DataObject) -> None:
     request = parse_chat(json.dumps(written).encode(), PLAIN).request
     body = sent(request, target, data.draw(memories(target)))
@@ -196,7 +197,6 @@ def test_thinking_goes_back_to_its_own_host_alone_and_unchanged(
 
 
 @given(BODY, targets())
-@settings(max_examples=30)
 def test_a_request_gives_the_same_bytes_every_time(written: Any, target: Target) -> None:
     request = parse_chat(json.dumps(written).encode(), PLAIN).request
     assert sent(request, target, {}) == sent(request, target, {})

@@ -23,6 +23,7 @@ from core.providers.bedrock.finish import FAILED, FINISH
 from core.providers.registry import provider
 from tests.support.bedrock_frames import encoded, events
 from tests.support.converse_checks import operation
+from tests.support.examples import times
 from tests.support.golden import Case, case_id, cases
 from tests.support.laws import (
     Outcome,
@@ -69,7 +70,7 @@ def test_a_stream_cut_anywhere_but_behind_its_stop_has_failed(case: Case) -> Non
 
 @each_stream
 @given(data=st.data())
-@settings(max_examples=8)
+@settings(max_examples=times(0.3))
 def test_a_damaged_bit_breaks_the_answer_off(case: Case, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(case.data) - 1))
     damaged = bytearray(case.data)
@@ -133,7 +134,7 @@ FRAME = st.one_of(
 
 
 @given(st.lists(FRAME, max_size=6), st.booleans())
-@settings(max_examples=200)
+@settings(max_examples=times(4))
 def test_malformed_events_give_events_or_a_failure(frames: list[tuple[str, Any]], wrapped: bool) -> None:
     data = events(*((kind, json.dumps(payload)) for kind, payload in frames))
     check_nothing_else_escapes(lambda: decoder(["f"] * wrapped), [data])
@@ -156,7 +157,7 @@ ANSWER = odd(
 
 
 @given(ANSWER, st.booleans())
-@settings(max_examples=200)
+@settings(max_examples=times(4))
 def test_malformed_answers_give_events_or_a_failure(answer: Any, wrapped: bool) -> None:
     check_nothing_else_escapes(lambda: decoder(["f"] * wrapped), [json.dumps(answer).encode()])
 

@@ -21,6 +21,7 @@ from core.providers.base import Outgoing, StreamDecoder
 from core.providers.gemini import GeminiFormat
 from core.providers.gemini.finish import FAILED, FINISH, UNCLEAR
 from core.providers.registry import provider
+from tests.support.examples import times
 from tests.support.golden import Case, case_id, cases
 from tests.support.laws import (
     Outcome,
@@ -115,13 +116,13 @@ CHUNK = odd(
 
 
 @given(st.lists(CHUNK | ODD, max_size=5), st.booleans(), st.integers(1, 2))
-@settings(max_examples=300)
+@settings(max_examples=times(4))
 def test_malformed_events_give_events_or_a_failure(chunks: list[Any], custom: bool, choices: int) -> None:
     check_nothing_else_escapes(lambda: decoder(["f"] * custom, choices), [stream(*chunks)])
 
 
 @given(CHUNK | st.lists(CHUNK, max_size=3))
-@settings(max_examples=200)
+@settings(max_examples=times(4))
 def test_malformed_whole_bodies_give_events_or_a_failure(body: Any) -> None:
     check_nothing_else_escapes(decoder, [json.dumps(body).encode()])
 

@@ -20,6 +20,7 @@ from core.providers.base import Outgoing, Prepared, StreamDecoder
 from core.providers.dispositions import TABLE
 from core.providers.fields import dispose
 from core.providers.openai import OpenAIFormat
+from tests.support.examples import times
 from tests.support.golden import Case, case_id, cases
 from tests.support.laws import (
     answered,
@@ -102,7 +103,7 @@ CHUNK = odd(
 
 
 @given(st.lists(CHUNK | ODD, max_size=5), st.booleans(), st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=times(4))
 def test_malformed_chunks_give_events_or_a_failure(chunks: list[Any], done: bool, quirky: bool) -> None:
     quirks = (Quirk.THINK_TAGS,) if quirky else ()
     text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n" * done
@@ -110,7 +111,7 @@ def test_malformed_chunks_give_events_or_a_failure(chunks: list[Any], done: bool
 
 
 @given(CHUNK)
-@settings(max_examples=100)
+@settings(max_examples=times(4))
 def test_malformed_whole_bodies_give_events_or_a_failure(body: Any) -> None:
     check_nothing_else_escapes(decoder, [json.dumps(body).encode()])
 

@@ -11,6 +11,7 @@ from core.catalog.model import Format
 from core.providers.base import Outgoing, Prepared, StreamDecoder
 from core.providers.registry import provider
 from tests.support import converse_checks
+from tests.support.examples import times
 from tests.support.golden import Case, cases, event_form, failure_form
 from tests.support.laws import (
     answered,
@@ -89,7 +90,7 @@ def test_a_request_becomes_a_body_that_its_host_takes(case: Case) -> None:
 @pytest.mark.shows("any split of the bytes")
 @each_case
 @given(data=st.data())
-@settings(max_examples=12)
+@settings(max_examples=times(0.5))
 def test_how_bytes_are_cut_never_shows(case: Case, data: st.DataObject) -> None:
     check_splits_never_show(case.decoders(), case.data, data.draw(pieces(case.data)))
 

@@ -16,6 +16,7 @@ from core.surfaces.surface import SURFACES, Surface
 from functions.gateway.compose import Gateway
 from functions.local.keys import create_key
 from functions.settings import read_settings
+from tests.support.examples import times
 from tests.support.frames import DONE, frames_of
 from tests.support.gateway import CATALOG, Noted
 from tests.support.many_choices import chunks
@@ -71,7 +72,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
 BODIES = st.randoms(use_true_random=False).map(random_body)
 
 
-@settings(max_examples=400)
+@settings(max_examples=times(10))
 @given(body=BODIES, surface=st.sampled_from(SURFACES))
 def test_any_body_is_answered_or_refused_by_name(ask: Ask, body: bytes, surface: Surface) -> None:
     note(f"{surface.name}: {body!r}")

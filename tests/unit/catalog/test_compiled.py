@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.catalog.compiled import MARK, compile_catalog, read_compiled
@@ -16,7 +16,6 @@ from tests.support.catalogs import MODELS, VENDORS
 MODEL = Model("lab/m", "M", "lab", (Host("lab", "m"), Host("far", "m")), 100, 10, aliases=("m",))
 
 
-@settings(max_examples=40)
 @given(vendors=st.lists(VENDORS, max_size=2), models=st.lists(MODELS, max_size=2))
 def test_what_was_compiled_is_read(vendors: list[Vendor], models: list[Model]) -> None:
     read = read_compiled(compile_catalog(vendors, models, {"a": "1"}), "it")

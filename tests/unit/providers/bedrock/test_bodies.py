@@ -12,6 +12,7 @@ from core.ports import ToolTurn
 from core.providers.base import Prepared
 from core.providers.bedrock import BedrockFormat
 from tests.support.converse_checks import problems
+from tests.support.examples import times
 from tests.support.requests import ask
 from tests.support.targets import make_target, make_vendor
 
@@ -163,7 +164,7 @@ MEMBERS = st.fixed_dictionaries(
 
 
 @given(MESSAGES, MEMBERS, WITH_TOOLS | WITH_FUNCTIONS | st.just({}), st.sampled_from(TARGETS), st.data())
-@settings(max_examples=400)
+@settings(max_examples=times(6))
 def test_every_body_is_one_that_the_service_takes(
     messages: list[Any], members: dict[str, Any], tools: dict[str, Any], to: Target, data: st.DataObject
 ) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.providers.bedrock import schemas
 from core.providers.bedrock.schemas import tool_schema
+from tests.support.examples import times
 
 NOTHING = {"type": "object", "properties": {}}
 TEXT = {"type": "string"}
@@ -226,7 +227,7 @@ INSTANCES = st.lists(st.dictionaries(KEYS, VALUES, max_size=3), min_size=1, max_
 
 
 @given(SCHEMAS, INSTANCES, st.booleans())
-@settings(max_examples=120)
+@settings(max_examples=times(4))
 def test_what_the_caller_allows_the_model_may_say(schema: dict[str, Any], said: list[Any], strict: bool) -> None:
     theirs = {**schema, "$defs": DEFINITIONS}
     ours = tool_schema(theirs, strict=strict)
@@ -236,7 +237,7 @@ def test_what_the_caller_allows_the_model_may_say(schema: dict[str, Any], said: 
 
 
 @given(objects(INNER, additionalProperties=EXTRA), INSTANCES)
-@settings(max_examples=100)
+@settings(max_examples=times(4))
 def test_without_choices_at_the_root_it_allows_the_same(schema: dict[str, Any], said: list[Any]) -> None:
     theirs = {**schema, "$defs": DEFINITIONS}
     ours = tool_schema(theirs, strict=True)

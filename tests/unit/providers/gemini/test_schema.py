@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.providers.gemini.schema import cleaned_schema, parameters_schema
+from tests.support.examples import times
 from tests.support.vendors.gemini_checks import KEYWORDS
 
 
@@ -241,7 +242,7 @@ ODD: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["$ref", "$defs", "properties", "allOf", "anyOf", "items", "x"]), ODD))
-@settings(max_examples=300)
+@settings(max_examples=times(4))
 def test_anything_becomes_a_documented_schema_and_stays_one(schema: dict[str, Any]) -> None:
     cleaned = cleaned_schema(schema)
     check(cleaned, cleaned.get("$defs", {}))
