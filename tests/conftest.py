@@ -10,7 +10,17 @@ import pytest
 from _pytest.nodeid import NodeId
 from hypothesis import HealthCheck, settings
 
-REAL = Path(__file__).parent / "real"
+TESTS = Path(__file__).parent
+REAL = TESTS / "real"
+
+# Their tests take long where every line is watched, and what they reach, smaller tests reach too.
+UNMEASURED = [
+    TESTS / folder
+    for folder in (
+        *("architecture", "laws"),
+        *(f"integration/{name}" for name in ("clients", "lambda", "local", "openapi", "readme", "stack")),
+    )
+]
 
 settings.register_profile(
     "gate",
@@ -45,7 +55,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark everything in tests/real/, and let it out into the network; name the groups of tests."""
+    """Mark tests by the folder that they lie in, and name their groups; tests/real/ is let out into the network."""
     if getattr(config.option, "loadgroup", False):  # `--dist loadgroup`, in a worker
         for item in items:
             _name_group(item)
@@ -53,6 +63,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.path.is_relative_to(REAL):
             item.add_marker("real")
             item.add_marker("enable_socket")
+        elif any(item.path.is_relative_to(folder) for folder in UNMEASURED):
+            item.add_marker("no_cover")
 
 
 def _name_group(item: pytest.Item) -> None:
