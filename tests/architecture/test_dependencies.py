@@ -4,7 +4,8 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from importlib.metadata import packages_distributions
 
 from tests.architecture.source import ROOT, Reference, imports, parse, python_files
@@ -32,6 +33,7 @@ EXTRAS = {name for extra in PROJECT["project"]["optional-dependencies"].values()
 
 def at_run_time(tree: ast.Module) -> ast.Module:
     """The module without what only the type checker reads."""
+    tree = deepcopy(tree)  # others read the same tree
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) in TYPES_ONLY:
             node.body = []
@@ -45,7 +47,7 @@ def at_import(tree: ast.Module) -> Iterator[Reference]:
             yield from imports(statement)
 
 
-def undeclared(path: str, found: Iterator[Reference], allowed: set[str]) -> Iterator[str]:
+def undeclared(path: str, found: Iterable[Reference], allowed: set[str]) -> Iterator[str]:
     for each in found:
         top = each.name.partition(".")[0]
         if top in OURS or top in sys.stdlib_module_names:
