@@ -25,7 +25,7 @@ unexport VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help dev test check lint test-3.13 soak matrix eval-routing real real-pins format lock uv sam stage build clean
+.PHONY: help dev test check lint test-3.13 soak matrix eval-routing routing-docs real real-pins format lock uv sam stage build clean
 
 help: ## Show this list
 	@echo "Headrace. Targets:"
@@ -76,6 +76,9 @@ format: $(DEV_READY) ## Format, and mend what the linter can mend
 
 eval-routing: $(DEV_READY) ## How well tasks, tokens and models are told; the published tables lie in HEADRACE_ROUTING_DATA
 	$(BIN)/python -m bench.routing.evaluate
+
+routing-docs: $(DEV_READY) ## Write the table and the picture of docs/routing.md again
+	$(BIN)/python -m bench.routing.tradeoff
 
 lock: $(UV_READY) ## Write uv.lock again after a change of dependencies
 	$(UV) lock

@@ -34,7 +34,8 @@ class _End:
 class Attempt:
     """Runs one upstream call under its budgets.
 
-    `usage` is the last that its host reported, `ttft_ms` the time to its first token, None while none came.
+    `usage` is the last that its host reported, `ttft_ms` the time to its first token, None while none came,
+    `has_thought` whether reasoning was seen.
 
     Args:
         batches: The call; it is closed when the attempt ends, however it ends.
@@ -49,6 +50,7 @@ class Attempt:
         self.started = clock.monotonic()
         self.usage: Usage | None = None
         self.ttft_ms: int | None = None
+        self.has_thought = False
         self._batches = batches
         self._budgets = leg.budgets
         self._plan = plan
@@ -113,6 +115,7 @@ class Attempt:
             self.ttft_ms = round((self._last_byte - self.started) * 1000)
         self._has_committed = commits(batch, self._plan)
         if any(isinstance(event, ReasoningDelta) for event in batch):
+            self.has_thought = True
             self._deadline = max(self._deadline, self._thinking_deadline)
 
     def _finish(self, end: _End) -> None:

@@ -131,7 +131,8 @@ class Plan:
     `deadline_s` bounds the request until an attempt commits; `thinking_deadline_s` takes its place once a model was
     seen to think. A `whole` answer commits when it is complete. `hold_reasoning` keeps thinking back until the answer
     itself begins. `max_attempts` counts over all legs. `ends_s` is when everything is over, whatever was sent by then:
-    the platform's own limit, less what it takes to say so; None where there is none.
+    the platform's own limit, less what it takes to say so; None where there is none. `may_be_empty` tells that a blank
+    answer is a good one: it met one of the caller's stop sequences at once.
     """
 
     legs: tuple[Leg, ...]
@@ -141,6 +142,7 @@ class Plan:
     hold_reasoning: bool = False
     max_attempts: int = 3
     ends_s: float | None = None
+    may_be_empty: bool = False
 
 
 class Alternative(NamedTuple):

@@ -11,6 +11,7 @@
     |- MethodNotAllowed          405
     |- Conflict                  409
     |- RateLimited               429  the gateway's own limits
+    |  `- LargerThanLimit             the request alone passes one: no wait helps
     |- InternalError             500
     |- Overloaded                503  no healthy host, or the store is away
     |- DeadlineExceeded          504  the request's own deadline
@@ -22,6 +23,7 @@
        |- UpstreamUnavailable    502  5xx, overload, transport
        |- ModelUnavailable       502  the host does not have the model
        |- AccountFailure         502  the operator's key, billing or permission
+       |  `- OwnKeyFailure       502  the caller's organisation's own
        |- BadReply               502  an answer that cannot be read
        |- NoContent              502  an answer with nothing in it
        |- FirstTokenTimeout      504
@@ -31,6 +33,7 @@
 The default is the caller's fault or final: nothing is retried unless its class says so.
 """
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import ClassVar
 
@@ -46,14 +49,6 @@ class Recovery(Enum):
     CONTENT = "content"  # final: the model or its host declined
 
 
-class Blame(Enum):
-    """Whose side a failure is on."""
-
-    CALLER = "caller"
-    GATEWAY = "gateway"
-    UPSTREAM = "upstream"
-
-
 class GatewayError(Exception):
     """A failure with everything that its caller is told.
 
@@ -62,12 +57,13 @@ class GatewayError(Exception):
         param: Dotted path of the field at fault, or None.
         code: Stable code; the class's default when left out.
         retry_after_s: Seconds after which a repeat can help, or None.
+
+    `headers` is what its answer says beside that, by the names of headers.
     """
 
     status: ClassVar[int] = 500
     type: ClassVar[str] = "internal_error"
     default_code: ClassVar[str] = "internal_error"
-    blame: ClassVar[Blame] = Blame.GATEWAY
     repeatable: ClassVar[bool] = False
 
     def __init__(
@@ -83,6 +79,7 @@ class GatewayError(Exception):
         self.param = param
         self.code = code or self.default_code
         self.retry_after_s = retry_after_s
+        self.headers: Mapping[str, str] = {}
 
 
 class InvalidRequest(GatewayError):
@@ -91,7 +88,6 @@ class InvalidRequest(GatewayError):
     status = 400
     type = "invalid_request_error"
     default_code = "invalid_value"
-    blame = Blame.CALLER
 
 
 class RequestTooLarge(InvalidRequest):
@@ -114,7 +110,6 @@ class AuthenticationFailed(GatewayError):
     status = 401
     type = "authentication_error"
     default_code = "invalid_api_key"
-    blame = Blame.CALLER
 
 
 class PaymentRequired(GatewayError):
@@ -123,7 +118,6 @@ class PaymentRequired(GatewayError):
     status = 402
     type = "billing_error"
     default_code = "budget_exceeded"
-    blame = Blame.CALLER
 
 
 class PermissionDenied(GatewayError):
@@ -132,7 +126,6 @@ class PermissionDenied(GatewayError):
     status = 403
     type = "permission_error"
     default_code = "model_not_allowed"
-    blame = Blame.CALLER
 
 
 class NotFound(GatewayError):
@@ -141,7 +134,6 @@ class NotFound(GatewayError):
     status = 404
     type = "not_found_error"
     default_code = "model_not_found"
-    blame = Blame.CALLER
 
 
 class MethodNotAllowed(GatewayError):
@@ -150,7 +142,6 @@ class MethodNotAllowed(GatewayError):
     status = 405
     type = "invalid_request_error"
     default_code = "method_not_allowed"
-    blame = Blame.CALLER
 
 
 class Conflict(GatewayError):
@@ -159,7 +150,6 @@ class Conflict(GatewayError):
     status = 409
     type = "conflict_error"
     default_code = "idempotency_mismatch"
-    blame = Blame.CALLER
 
 
 class RateLimited(GatewayError):
@@ -168,8 +158,13 @@ class RateLimited(GatewayError):
     status = 429
     type = "rate_limit_error"
     default_code = "rate_limited"
-    blame = Blame.CALLER
     repeatable = True
+
+
+class LargerThanLimit(RateLimited):
+    """The request alone is larger than a limit, so that no wait helps."""
+
+    repeatable = False
 
 
 class InternalError(GatewayError):
@@ -214,7 +209,6 @@ class DeadlineExceeded(GatewayError):
     status = 504
     type = "timeout_error"
     default_code = "deadline_exceeded"
-    blame = Blame.UPSTREAM
 
 
 class UpstreamFailure(GatewayError):
@@ -231,7 +225,6 @@ class UpstreamFailure(GatewayError):
     status = 502
     type = "upstream_error"
     default_code = "upstream_error"
-    blame = Blame.UPSTREAM
     recovery: ClassVar[Recovery] = Recovery.CALLER
     outcome: ClassVar[str] = "upstream_error"
 
@@ -258,7 +251,6 @@ class UpstreamRejected(UpstreamFailure):
     status = 400
     type = "invalid_request_error"
     default_code = "invalid_value"
-    blame = Blame.CALLER
 
 
 class ContextTooLong(UpstreamFailure):
@@ -267,7 +259,6 @@ class ContextTooLong(UpstreamFailure):
     status = 400
     type = "invalid_request_error"
     default_code = "context_length_exceeded"
-    blame = Blame.CALLER
     recovery = Recovery.NEXT
     outcome = "context_too_long"
 
@@ -306,6 +297,13 @@ class AccountFailure(UpstreamFailure):
     """The operator's key, billing or permission at the host is at fault."""
 
     recovery = Recovery.OPERATOR
+
+
+class OwnKeyFailure(AccountFailure):
+    """The organisation's own key at the host, or the account behind it, is at fault; the message may name the vendor."""
+
+    default_code = "own_key_failed"
+    outcome = "own_key_failed"
 
 
 class BadReply(UpstreamFailure):

@@ -1,28 +1,33 @@
 """One chat completion from the caller's bytes to the settled record: first the head, then the frames."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 
+from core.accounts.charges import terms_of
+from core.attempt import Batch
 from core.catalog.model import Target
 from core.chat import ChatRequest, Usage
 from core.decision import Plan
+from core.demand import within
 from core.errors import GatewayError, StoreUnavailable
-from core.estimate import estimated_usage
+from core.estimate import estimated_usage, likely_pico
 from core.events import Event, fold
 from core.execute import AttemptBegan, AttemptEnded, Committed, EventBatch, Failed, Step, execute
+from core.holding import Holding
+from core.last_use import note_use
 from core.memory import tool_turn
 from core.parts import Parts
 from core.prepare import Prepared, prepare
 from core.presentation import Head, Presentation
 from core.record import Record
-from core.repair import Repaired, reask, repaired
+from core.repair import Repaired, once_more, reask, repaired
 from core.routing.conversations import Served
 from core.seen import Seen
-from core.settlement import LEASE_S, Account, Settlement
+from core.settlement import LEASE_S, SETTLE_S, Account, Settlement
 from core.surfaces.surface import Surface
 from core.tenant import Key
+from core.waiting import finish_by
 
 
 class Exchange:
@@ -57,6 +62,16 @@ class Exchange:
         """Whether the caller asked for a stream; False until the request was read."""
         return self._under_way is not None and self._under_way.ready.request.stream
 
+    @property
+    def limit_headers(self) -> Mapping[str, str]:
+        """What an answer says of limits whose head goes out before `start` is done."""
+        return {} if self._under_way is None else self._under_way.account.holding.known_headers()
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the answer is complete and settled; what is left of a stream are its closing frames."""
+        return self._under_way is not None and self._under_way.is_served
+
     async def start(self) -> Head:
         """Everything up to the commit of an attempt or, for a whole answer, up to its end.
 
@@ -64,31 +79,42 @@ class Exchange:
             GatewayError: The request was refused, or every attempt failed.
         """
         ready = await prepare(self._parts, self._surface, self._key, self._body, self._ends_at)
+        created_ms = round(self._created * 1000)
+        lease_until_ms = created_ms + LEASE_S * 1000
+        holding = Holding(self._parts, self._key.org, self.request_id, created_ms, ready.demand)
+        await holding.take(lease_until_ms)
         self._parts.router.health.probe(ready.plan.legs[0].target, self._created)
         shown = Presentation(self._surface, self.request_id, int(self._created), ready, self._parts.header_prefix)
-        created_ms = round(self._created * 1000)
         record = Record(
             org=self._key.org,
             request_id=self.request_id,
             key_id=self._key.id,
             created_ms=created_ms,
-            lease_until_ms=created_ms + LEASE_S * 1000,
+            lease_until_ms=lease_until_ms,
             requested_model=ready.request.model,
             surface=self._surface.name,
             stream=ready.request.stream,
             decision=shown.routing(None, (), Seen(), full=True),
+            reservation=holding.reservation,
         )
-        self._under_way = _UnderWay(self._parts, ready, shown, Account(self._parts, record), record)
-        return await self._under_way.start()
+        account = Account(self._parts, record, terms_of(ready.workspace), holding)
+        self._under_way = _UnderWay(self._parts, ready, shown, account, record)
+        try:
+            head = await self._under_way.start()
+        except GatewayError as error:
+            error.headers = holding.known_headers()
+            raise
+        return replace(head, headers={**head.headers, **await holding.headers()})
 
     def frames(self) -> AsyncGenerator[bytes, None]:
         """The stream's frames; batches leave as they came. Closing the generator means that the caller has gone."""
         return self._started().frames()
 
     async def leave(self) -> None:
-        """Stop the upstream call and charge what was used."""
+        """Stop the upstream call and charge what was used, if it is not over; note that the key was used."""
         if self._under_way is not None:
             await self._under_way.leave()
+        note_use(self._parts, self._key)
 
     def error_frame(self, error: GatewayError) -> bytes:
         """The frames that end a stream whose head went out before `start` failed."""
@@ -107,7 +133,8 @@ class _UnderWay:
         self.ready = ready
         self.shown = shown
         self._parts = parts
-        self._account = account
+        self.account = account
+        self.is_served = False
         self._record = record
         self._seen = Seen()
         self._served: Target | None = None
@@ -126,17 +153,18 @@ class _UnderWay:
                 raise step.error
             if self._take(step, keep_text=False):
                 break
-        await self._account.opened()
+        await self.account.opened()
         return self.shown.stream_head(self._target())
 
     async def frames(self) -> AsyncGenerator[bytes, None]:
         target = self._target()
         renderer = self.shown.renderer(target)
         try:
-            routing = self.shown.routing(target, self._account.rows, self._seen, await self._account.terms())
+            routing = self.shown.routing(target, self.account.rows, self._seen, self.account.terms)
             yield renderer.opening(routing) + renderer.events(self._first)
             async for step in self._steps:
                 if isinstance(step, EventBatch):
+                    self.account.alive()
                     self._seen.note(step.events, keep_text=False)
                     frames = renderer.events(step.events)
                     if frames:
@@ -150,6 +178,7 @@ class _UnderWay:
             await self._remember(target)
             self._stay_with(target)
             settlement = await self._settle("served")
+            self.is_served = True
             yield renderer.closing(self.shown.usage(target, self._seen, settlement))
         finally:
             await self.leave()
@@ -166,13 +195,11 @@ class _UnderWay:
             if failure is not None:
                 await self._settle("failed", failure)
                 raise failure
-            taken = Repaired(fold(self._seen.events))
-            if self.ready.policy.extract_json:
-                taken = repaired(taken.reply, self.ready.request)
+            taken = repaired(fold(self._seen.events), self.ready.request, takes_out=self.ready.policy.extract_json)
             if taken.is_missing and self.ready.policy.reask_json:
                 taken = await self._reasked(taken)
             target = self._target()
-            await self._account.opened()
+            await self.account.opened()
             await self._remember(target)
             self._stay_with(target)
             settlement = await self._settle("served")
@@ -190,28 +217,25 @@ class _UnderWay:
 
     async def _reasked(self, first: Repaired) -> Repaired:
         """Ask the host that served once more; the first answer stays if that fails or there is no time for it."""
-        plan, served = self.ready.plan, self._target()
-        elapsed = self._parts.clock.now() - self._record.created_ms / 1000
-        left = replace(
-            plan,
-            legs=tuple(leg for leg in plan.legs if leg.target == served),
-            max_attempts=1,
-            deadline_s=plan.deadline_s - elapsed,
-            thinking_deadline_s=plan.thinking_deadline_s - elapsed,
-            ends_s=None if plan.ends_s is None else plan.ends_s - elapsed,
-        )
+        elapsed_s = self._parts.clock.now() - self._record.created_ms / 1000
+        left = once_more(self.ready.plan, self._target(), elapsed_s)
         request = reask(self.ready.request, first.reply.choices[0].text or "")
         before, self._seen = self._seen, Seen()
-        self._steps = self._execute(left, request)
+        self._steps = self._execute(left, request, again=True)
         if await self._walk() is not None:
             self._seen = before
             return first
-        again = repaired(fold(self._seen.events), request)
+        again = repaired(fold(self._seen.events), request, takes_out=self.ready.policy.extract_json)
         return again if again.is_missing else replace(again, wrapping="reasked")
 
-    def _execute(self, plan: Plan, request: ChatRequest) -> AsyncGenerator[Step, None]:
-        call = partial(self._parts.caller.call, request, self.ready.turns, self._mint)
-        return execute(plan, call, self._parts.clock, self._parts.jitter)
+    def _execute(self, plan: Plan, request: ChatRequest, *, again: bool = False) -> AsyncGenerator[Step, None]:
+        most_output = self.ready.workspace.plan.max_output_tokens
+
+        def call(target: Target) -> AsyncGenerator[Batch, None]:
+            return self._parts.caller.call(within(request, most_output, target), self.ready.turns, self._mint, target)
+
+        calls = self.account.holding.covered(call, lambda: self.account.came_to, again=again)
+        return execute(plan, calls, self._parts.clock, self._parts.jitter)
 
     def _take(self, step: Step, *, keep_text: bool) -> bool:
         """Note a step before or at the commit; True when the head is due."""
@@ -221,16 +245,24 @@ class _UnderWay:
             self._ended(step)
         elif isinstance(step, Committed):
             self._served, self._ttft_s = step.target, step.ttft_s
+            ready, at_s = self.ready, self._record.created_ms / 1000
+            likely = likely_pico(ready.request, ready.decision, step.target, at_s)
+            self.account.mark(step.target, self._attempt_ms(), likely)
         elif isinstance(step, EventBatch):
+            self.account.alive()
             self._seen.note(step.events, keep_text=keep_text)
             self._first = step.events
             return True
         return False
 
+    def _attempt_ms(self) -> int:
+        """How long the attempt that is under way has taken until now."""
+        return 0 if self._open is None else round((self._parts.clock.monotonic() - self._open.attempt.started) * 1000)
+
     def _ended(self, step: AttemptEnded) -> None:
         self._open = None
         needs_estimate = step.error is None and step.usage is None
-        self._account.ended(step, self._estimate(step.target) if needs_estimate else None)
+        self.account.ended(step, self._estimate(step.target) if needs_estimate else None)
 
     def _mint(self, choice: int, call: int) -> str:
         return "call_" + sha256(f"{self._record.request_id}/{choice}/{call}".encode()).hexdigest()[:24]
@@ -252,9 +284,10 @@ class _UnderWay:
             if turn is None:
                 continue
             ids = [call.id for call in choice.tool_calls]
+            clock, remembering = self._parts.clock, self._parts.memory.remember(self._record.org, ids, turn, now_ms)
             try:
-                await self._parts.store.remember(self._record.org, ids, turn, now_ms)
-            except StoreUnavailable:
+                await finish_by(clock, clock.monotonic() + SETTLE_S, remembering)
+            except (StoreUnavailable, TimeoutError):
                 return
 
     def _stay_with(self, target: Target) -> None:
@@ -267,10 +300,10 @@ class _UnderWay:
         choices = fold(self._seen.events).choices
         finish = choices[0].finish if choices else None
         is_timed = self._ttft_s is not None and self.ready.request.stream
-        return await self._account.settle(
+        return await self.account.settle(
             outcome,
             decision=self.shown.routing(
-                self._served, self._account.rows, self._seen, await self._account.terms(), full=True
+                self._served, self.account.rows, self._seen, self.account.terms, full=True
             ),
             model=self._served.model.id if self._served else None,
             ttft_ms=round((self._ttft_s or 0) * 1000) if is_timed else None,
@@ -284,5 +317,5 @@ class _UnderWay:
             usage = attempt.usage
             if usage is None and self._served is not None:
                 usage = self._estimate(target)
-            self._account.left(target, round((self._parts.clock.monotonic() - attempt.started) * 1000), usage)
+            self.account.left(target, self._attempt_ms(), usage)
         await self._settle("caller_left")

@@ -5,7 +5,7 @@ After the commit nothing is replayed: a failure is the caller's to see.
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from core.attempt import Attempt, Batch, commits
@@ -13,6 +13,7 @@ from core.catalog.model import Target
 from core.chat import FinishReason, Usage
 from core.decision import Leg, Plan
 from core.errors import (
+    AccountFailure,
     ContentRefused,
     ContextTooLong,
     DeadlineExceeded,
@@ -20,6 +21,7 @@ from core.errors import (
     GatewayError,
     InternalError,
     NoContent,
+    OwnKeyFailure,
     Recovery,
     UpstreamFailure,
     UpstreamRateLimited,
@@ -115,9 +117,8 @@ class _Walk:
         self._clock = clock
         self._jitter = jitter
         self._started = clock.monotonic()
-        self._deadline = self._started + max(plan.deadline_s, plan.thinking_deadline_s if plan.whole else 0)
         self._failures: list[GatewayError] = []
-        self._last_answer: tuple[Target, Batch] | None = None
+        self._kept: _Kept | None = None
 
     async def steps(self) -> AsyncGenerator[Step, None]:
         position, tries, retried = 0, 0, False
@@ -139,19 +140,23 @@ class _Walk:
                 break
             following = self._after(error, position)
             again = self._wait_s(error, retried, is_last=following is None)
-            if again is not None and self._clock.monotonic() + again < self._deadline:
+            if again is not None and self._clock.monotonic() + again < self._ends_at():
                 retried = True
                 await self._clock.sleep_until(self._clock.monotonic() + again)
             elif following is not None:
                 position, retried = following, False
             else:
                 break
-        if self._last_answer is not None:
-            target, events = self._last_answer
-            yield Committed(target, self._clock.monotonic() - self._started)
-            yield EventBatch(events)
+        if self._kept is not None:
+            yield Committed(self._kept.target, self._clock.monotonic() - self._started)
+            yield EventBatch(self._kept.events)
             return
         yield Failed(verdict(self._failures, possible=self._plan.max_attempts))
+
+    def _ends_at(self) -> float:
+        """When the next attempt would have to be given up at once."""
+        plan = self._plan
+        return self._started + (plan.deadline_s if plan.ends_s is None else min(plan.deadline_s, plan.ends_s))
 
     async def _one(self, leg: Leg) -> AsyncGenerator[Step, None]:
         """One attempt, from its call to its end."""
@@ -182,6 +187,10 @@ class _Walk:
             error.__cause__ = fault
         finally:
             await attempt.close()
+        if attempt.has_thought:
+            # The request is one that is thought about, whoever answers it in the end.
+            deadline_s = max(self._plan.deadline_s, self._plan.thinking_deadline_s)
+            self._plan = replace(self._plan, deadline_s=deadline_s)
         ms = round((self._clock.monotonic() - attempt.started) * 1000)
         if error is None and not is_committed:
             error = self._judge(target, tuple(held))
@@ -194,13 +203,16 @@ class _Walk:
 
     def _judge(self, target: Target, events: Batch) -> GatewayError | None:
         """Whether a complete answer that never committed is one: a refusal is, nothing or only reasoning is not."""
-        reply = fold(events)
-        if any(not choice.is_empty or choice.finish is FinishReason.CONTENT_FILTER for choice in reply.choices):
+        choices = fold(events).choices
+        if any(not choice.is_empty or choice.finish is FinishReason.CONTENT_FILTER for choice in choices):
             return None
-        if any(choice.finish is FinishReason.LENGTH for choice in reply.choices):
-            self._last_answer = (target, events)
-            return _CutBeforeContent(_NO_CONTENT)
-        return NoContent(_NO_CONTENT)
+        is_cut = any(choice.finish is FinishReason.LENGTH for choice in choices)
+        is_blank = not is_cut and not any(choice.reasoning for choice in choices)
+        if is_blank and self._plan.may_be_empty:
+            return None
+        if not is_blank or self._kept is None or self._kept.is_blank:
+            self._kept = _Kept(target, events, is_blank)
+        return _CutBeforeContent(_NO_CONTENT) if is_cut else NoContent(_NO_CONTENT)
 
     def _after(self, error: GatewayError, position: int) -> int | None:
         """Where the chain goes on after this failure, or None."""
@@ -213,6 +225,8 @@ class _Walk:
                 continue
             if isinstance(error, _CutBeforeContent) and target.model.id == failed.model.id:
                 continue  # the same limit would buy the same answer
+            if _is_same_host(target, failed) and not isinstance(error, AccountFailure | UpstreamRateLimited):
+                continue  # another account there would meet the same failure
             return index
         return None
 
@@ -228,6 +242,22 @@ class _Walk:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A complete answer without content, for the case that nobody has a better one; a blank one has no thinking either.
+
+    See docs/adr/0011-empty-answers.md.
+    """
+
+    target: Target
+    events: Batch
+    is_blank: bool
+
+
+def _is_same_host(one: Target, other: Target) -> bool:
+    return one.owner != other.owner and (one.name, one.model.id) == (other.name, other.model.id)
+
+
 class _CutBeforeContent(NoContent):
     """The limit was spent on reasoning: another model may do better, the same one will not."""
 
@@ -241,14 +271,17 @@ def verdict(failures: list[GatewayError], possible: int) -> GatewayError:
         failures: Each attempt's failure, in order; at least one.
         possible: How many attempts the plan had room for.
     """
-    for error in failures:
-        if isinstance(error, DeadlineExceeded | UpstreamRejected | ContextTooLong | InternalError):
-            return error
+    for kinds in (DeadlineExceeded, UpstreamRejected | ContextTooLong, InternalError):
+        found = next((error for error in failures if isinstance(error, kinds)), None)
+        if found is not None:
+            return found
     limited = [error for error in failures if isinstance(error, UpstreamRateLimited)]
     if len(limited) == len(failures):
         waits = [error.retry_after_s for error in limited if error.retry_after_s is not None]
         return UpstreamRateLimited(_RATE_LIMITED, retry_after_s=max(waits, default=None))
     if all(isinstance(error, FirstTokenTimeout) for error in failures):
+        return failures[-1]
+    if all(isinstance(error, OwnKeyFailure) for error in failures):
         return failures[-1]
     last = failures[-1]
     if isinstance(last, UpstreamFailure):

@@ -6,8 +6,11 @@ from fractions import Fraction
 
 from core.chat import Json, Usage
 from core.money import Charge
+from core.reservation import Reservation
 
 RECORD_VERSION = 1
+LOST = "lost"
+"""The outcome of a record whose process died; the only one that may still be replaced, once, by what really came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +19,9 @@ class AttemptRow:
 
     `usage` is what the host reported, None when it reported nothing; `input_pico` and `output_pico` price it, exactly,
     None while the host's price is unknown. `charged` says whether the caller pays for it. `ms` is how long it took.
+    `own_key` tells that the organisation's own key was used: it pays the host itself, and nothing here.
+    `likely_pico` is what the host probably asks for a call that told no usage because our process died; it is never
+    charged.
     """
 
     model: str
@@ -28,6 +34,8 @@ class AttemptRow:
     charged: bool = False
     upstream_status: int | None = None
     upstream_code: str | None = None
+    likely_pico: Fraction | None = None
+    own_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,7 @@ class Record:
 
     Times are Unix milliseconds. An open record is owned by a live process until `lease_until_ms`; after that it may be
     swept. `decision` is the decision object as it was shown. `charge` is None while open, and stays None when a price
-    is unknown.
+    is unknown. `reservation` is what the request holds of limits from its start, None where nothing limits it.
     """
 
     org: str
@@ -59,6 +67,7 @@ class Record:
     finish_reason: str | None = None
     error_code: str | None = None
     version: int = RECORD_VERSION
+    reservation: Reservation | None = None
 
     @property
     def is_settled(self) -> bool:

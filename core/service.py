@@ -1,22 +1,28 @@
 """The gateway's use cases: who calls, which models there are, what was decided, a completion from end to end."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from core.accounts.keys import digest, is_well_formed
-from core.catalog.model import Model
 from core.chat import Json
-from core.errors import AuthenticationFailed, NotFound
+from core.errors import AuthenticationFailed, PermissionDenied
 from core.exchange import Exchange
+from core.idempotency import IdempotentExchange, idempotent
+from core.last_use import note_use
+from core.lookup import workspace_of
 from core.parts import Parts
-from core.prepare import prepare, unknown_model
+from core.prepare import prepare
 from core.record import Record
+from core.recorded import record_id, recorded_usage, there
+from core.shelf import Shelf, usable_models
 from core.surfaces.decision import listed_decision, recorded_decision, routing_object
-from core.surfaces.openai_chat import usage_object
-from core.surfaces.surface import Surface, canonical_request_id
-from core.tenant import Key
+from core.surfaces.feedback import feedback_object, parse_feedback
+from core.surfaces.surface import Surface
+from core.surfaces.usage_question import UsageQuestion
+from core.tenant import Key, Scope
+from core.usage import credits_report, usage_report
 
 _REQUEST_ID: Final = re.compile(r"req-[0-9a-f]{32}")
 
@@ -27,10 +33,15 @@ class Service:
 
     parts: Parts
 
-    async def authenticate(self, token: str | None) -> Key:
+    async def authenticate(self, token: str | None, scope: Scope | None = None) -> Key:
         """The live key behind a token.
 
+        Args:
+            token: As it was sent, or None.
+            scope: What it must allow; None where every key will do.
+
         Raises:
+            PermissionDenied: The key does not have the scope.
             AuthenticationFailed: No token, a malformed one, or one that is not known, expired or revoked.
             StoreUnavailable: It cannot be looked up.
         """
@@ -41,9 +52,24 @@ class Service:
         key = await self.parts.directory.key(digest(token))
         if key is None or not key.is_live(round(self.parts.clock.now() * 1000)):
             raise AuthenticationFailed("This API key is unknown, expired or revoked. Use another one.")
+        if scope is not None and scope not in key.scopes:
+            raise PermissionDenied(
+                f"This API key does not have the scope {scope.value!r}, which this endpoint needs. Use a key that has "
+                "it, or ask the operator to add it.",
+                code="scope_missing",
+            )
         return key
 
-    def chat(self, surface: Surface, key: Key, request_id: str, body: bytes, ends_at: float | None = None) -> Exchange:
+    def chat(
+        self,
+        surface: Surface,
+        key: Key,
+        request_id: str,
+        body: bytes,
+        ends_at: float | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Exchange | IdempotentExchange:
         """A chat completion, not yet started.
 
         Args:
@@ -52,7 +78,13 @@ class Service:
             request_id: `req-` and 32 hex digits.
             body: The request body as it came.
             ends_at: Unix time in seconds by which all must be over (the platform's own limit), or None.
+            idempotency_key: The name under which its answer is kept, as the caller sent it, or None.
+
+        Raises:
+            InvalidRequest: The idempotency key is malformed, or answers cannot be kept here.
         """
+        if idempotency_key is not None:
+            return idempotent(self.parts, surface, key, request_id, body, ends_at, idempotency_key)
         return Exchange(self.parts, surface, key, request_id, body, ends_at)
 
     async def route(
@@ -71,6 +103,7 @@ class Service:
             GatewayError: The completion would be refused.
         """
         created = self.parts.clock.now()
+        note_use(self.parts, key)
         decision = (await prepare(self.parts, surface, key, body, None)).decision
         return routing_object(request_id, int(created), decision, model=decision.pick, full=full)
 
@@ -80,8 +113,9 @@ class Service:
         Raises:
             StoreUnavailable: They cannot be looked up.
         """
+        note_use(self.parts, key)
         records = await self.parts.store.records(key.org, limit + 1)
-        data = [listed_decision(record, _usage(record)) for record in records[:limit]]
+        data = [listed_decision(record, recorded_usage(record)) for record in records[:limit]]
         return {"object": "list", "data": data, "has_more": len(records) > limit}
 
     async def decision(self, key: Key, response_id: str) -> Mapping[str, Json]:
@@ -91,33 +125,62 @@ class Service:
             NotFound: There is none of that id, or it is another organisation's.
             StoreUnavailable: It cannot be looked up.
         """
-        request_id = canonical_request_id(response_id)
-        is_id = _REQUEST_ID.fullmatch(request_id) is not None
-        record = await self.parts.store.record(key.org, request_id) if is_id else None
-        if record is None:
-            raise NotFound(
-                "There is no decision of that id. GET /routing-decisions lists the newest.", code="decision_not_found"
-            )
-        return recorded_decision(record, _usage(record))
+        record = await self._record(key, response_id)
+        return recorded_decision(record, recorded_usage(record))
 
-    def models(self, key: Key | None) -> Sequence[Model]:
-        """The models that a key may use; the public catalog without one."""
-        models = self.parts.catalog.models
-        if key is None or key.models is None:
-            return models
-        return [model for model in models if model.id in key.models]
-
-    def model(self, key: Key | None, name: str) -> Model:
-        """The model of that id or alias.
+    async def feedback(self, key: Key, response_id: str, body: bytes) -> Mapping[str, Json]:
+        """Keep what a caller says of an answer, by either form of its id; a second time replaces the first.
 
         Raises:
-            NotFound: There is none that the key may use; near matches are named.
+            InvalidRequest: The body is wrong.
+            NotFound: There is no decision of that id, or it is another organisation's.
+            StoreUnavailable: It cannot be looked up, or not be kept.
         """
-        allowed = self.models(key)
-        model = self.parts.catalog.find(name)
-        if model is None or model not in allowed:
-            raise unknown_model(self.parts.catalog, name, allowed)
-        return model
+        feedback = parse_feedback(body)
+        record = await self._record(key, response_id)
+        task = record.decision.get("task")
+        if record.model is not None and task is not None:
+            now_ms = round(self.parts.clock.now() * 1000)
+            await self.parts.store.rate(key.org, record.request_id, record.model, task, feedback.thousandths, now_ms)
+        return feedback_object(record.request_id, record.model, task, feedback)
+
+    async def shelf(self, key: Key | None) -> Shelf:
+        """The models that a key may use, with what its organisation says of them; the public catalog without one.
+
+        Raises:
+            AuthenticationFailed: The organisation was deleted.
+            StoreUnavailable: It cannot be looked up.
+        """
+        if key is None:
+            return Shelf(self.parts.catalog, self.parts.catalog.models)
+        note_use(self.parts, key)
+        workspace = await workspace_of(self.parts, key.org)
+        catalog = self.parts.router.offers.of(workspace).catalog
+        return Shelf(catalog, usable_models(catalog, workspace, key), workspace.opinions)
+
+    async def usage(self, key: Key, question: UsageQuestion) -> Mapping[str, Json]:
+        """A page of the usage report of the key's organisation.
+
+        Raises:
+            StoreUnavailable: The totals cannot be read.
+        """
+        note_use(self.parts, key)
+        return await usage_report(self.parts.store, key.org, question, round(self.parts.clock.now() * 1000))
+
+    async def credits(self, key: Key) -> Mapping[str, Json]:
+        """What the key's organisation has left, what it spent this month, and its plan.
+
+        Raises:
+            AuthenticationFailed: The organisation was deleted.
+            StoreUnavailable: They cannot be looked up.
+        """
+        note_use(self.parts, key)
+        workspace = await workspace_of(self.parts, key.org)
+        return await credits_report(self.parts.store, workspace, round(self.parts.clock.now() * 1000))
+
+    async def _record(self, key: Key, response_id: str) -> Record:
+        note_use(self.parts, key)
+        return there(await self.parts.store.record(key.org, record_id(response_id)))
 
     async def ready(self) -> None:
         """Return if requests can be served.
@@ -126,16 +189,3 @@ class Service:
             StoreUnavailable: The store cannot be reached.
         """
         await self.parts.store.ping()
-
-
-def _usage(record: Record) -> Mapping[str, Json] | None:
-    """The usage of a request, once it is settled."""
-    if not record.is_settled:
-        return None
-    return usage_object(
-        record.usage,
-        record.charge,
-        latency_ms=record.latency_ms or 0,
-        ttft_ms=record.ttft_ms,
-        truncated=record.decision.get("truncated"),
-    )

@@ -2,19 +2,25 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from core.accounts.charges import attempt_row, charged_usage, request_charge, terms_of
+from core.accounts.charges import attempt_row, charged_usage, request_charge
 from core.catalog.model import Target
 from core.chat import Json, Usage
-from core.errors import GatewayError, StoreUnavailable, UpstreamFailure
+from core.errors import GatewayError, OwnKeyFailure, StoreUnavailable, UpstreamFailure
 from core.execute import AttemptEnded
+from core.holding import Holding
 from core.money import Charge, Terms
 from core.parts import Parts
-from core.record import AttemptRow, Record, settled
+from core.record import LOST, AttemptRow, Record, settled
+from core.reservation import Amount
 from core.waiting import finish_by
 
 LEASE_S = 900
+RENEWED_S = 300
+OPEN_S = 1.0
 SETTLE_S = 1.0
 
 
@@ -36,27 +42,55 @@ class Account:
     Args:
         parts: The collaborators.
         record: The open record; opening it in the store starts at once and is awaited by `opened`.
+        terms: What the organisation pays on top of the hosts' prices.
+        holding: What the request holds of limits; it is settled after the record.
     """
 
-    def __init__(self, parts: Parts, record: Record) -> None:
+    def __init__(self, parts: Parts, record: Record, terms: Terms, holding: Holding) -> None:
         self._parts = parts
         self._record = record
         self._rows: list[AttemptRow] = []
         self._opening = parts.background.start(self._open())
-        self._organisation = parts.background.start(self._look_up_terms())
+        self._marking = self._opening
+        self.terms = terms
+        self.holding = holding
 
     @property
     def rows(self) -> tuple[AttemptRow, ...]:
         """The attempts so far."""
         return tuple(self._rows)
 
+    @property
+    def came_to(self) -> Amount:
+        """What the attempts so far came to."""
+        charge, usage = request_charge(self._rows, self.terms), charged_usage(self._rows)
+        return Amount(charge.total if charge else 0, usage.input_tokens + usage.output_tokens if usage else 0)
+
     async def opened(self) -> None:
         """Return once the record is kept, in the store or in the spill."""
         await asyncio.shield(self._opening)
 
-    async def terms(self) -> Terms:
-        """What the organisation pays on top of the hosts' prices; list prices when it cannot be looked up."""
-        return await asyncio.shield(self._organisation)
+    def alive(self) -> None:
+        """Note that the request goes on: its lease is extended when a third of it has passed."""
+        now_ms = round(self._parts.clock.now() * 1000)
+        if now_ms < self._record.lease_until_ms - (LEASE_S - RENEWED_S) * 1000:
+            return
+        self._record = replace(self._record, lease_until_ms=now_ms + LEASE_S * 1000)
+        self._parts.background.start(self._renew(self._record))
+
+    def mark(self, target: Target, ms: int, likely_pico: Fraction | None) -> None:
+        """Note the attempts so far, and the one that now serves, on the open record. Nobody waits for it.
+
+        Args:
+            target: The host that serves.
+            ms: How long its attempt took until now.
+            likely_pico: What it probably asks for the answer, in pico-dollars, or None.
+        """
+        likely_pico = likely_pico if target.owner is None else None
+        own_key = target.owner is not None
+        row = AttemptRow(target.model.id, target.name, LOST, ms, likely_pico=likely_pico, own_key=own_key)
+        marked = replace(self._record, attempts=(*self._rows, row), model=target.model.id)
+        self._marking = self._parts.background.start(self._mark(marked, self._marking))
 
     def ended(self, step: AttemptEnded, estimate: Usage | None = None) -> None:
         """Add an attempt. `estimate` stands for the usage that a host which served did not report."""
@@ -68,6 +102,8 @@ class Account:
             self._parts.journal.attempt_failed(self._record.request_id, step.target.name, upstream.detail)
         elif error is not None and error.__cause__ is not None:
             self._parts.journal.fault(self._record.request_id, error)
+        if isinstance(error, OwnKeyFailure):
+            self._parts.background.start(self._parts.own_keys.failed(self._record.org, step.target.vendor.name))
         self._rows.append(
             attempt_row(
                 step.target,
@@ -95,7 +131,7 @@ class Account:
         error: GatewayError | None = None,
     ) -> Settlement:
         """Price the attempts and make the record final; one that the store does not take goes to the spill."""
-        terms = await self.terms()
+        terms = self.terms
         rows = self.rows
         record = settled(
             self._record,
@@ -112,13 +148,25 @@ class Account:
         )
         # A task of its own: a caller who leaves now must not undo it.
         await asyncio.shield(self._parts.background.start(self._keep(record)))
+        self._parts.sharing.after_response()
         return Settlement(record.usage, record.charge, rows, terms, record.latency_ms or 0, ttft_ms)
 
     async def _open(self) -> None:
+        clock = self._parts.clock
         try:
-            await self._parts.store.open(self._record)
-        except StoreUnavailable:
+            await finish_by(clock, clock.monotonic() + OPEN_S, self._parts.store.open(self._record))
+        except (StoreUnavailable, TimeoutError):
             self._parts.journal.spill(self._record)
+
+    async def _renew(self, record: Record) -> None:
+        # Another try comes with the next third of the lease.
+        with suppress(StoreUnavailable):
+            await self._parts.store.renew(record.org, record.request_id, record.lease_until_ms)
+
+    async def _mark(self, record: Record, before: "asyncio.Task[None]") -> None:
+        await before
+        with suppress(StoreUnavailable):
+            await self._parts.store.mark(record)
 
     async def _keep(self, record: Record) -> None:
         clock = self._parts.clock
@@ -126,9 +174,6 @@ class Account:
             await finish_by(clock, clock.monotonic() + SETTLE_S, self._parts.store.settle(record))
         except (StoreUnavailable, TimeoutError):
             self._parts.journal.spill(record)
-
-    async def _look_up_terms(self) -> Terms:
-        try:
-            return terms_of(await self._parts.directory.organisation(self._record.org))
-        except StoreUnavailable:
-            return Terms()
+        finally:
+            # The answer does not wait for it.
+            self._parts.background.start(self.holding.settle(record))

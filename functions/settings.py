@@ -30,9 +30,24 @@ class Settings(BaseModel):
     catalog: Annotated[
         Path | None, Field(description="A catalog file of your own: vendors and models, added to those shipped.")
     ] = None
+    kms_key: Annotated[
+        str | None,
+        Field(description="KMS key (id, ARN or alias) that seals own provider keys, tool turns and kept answers."),
+    ] = None
+    seal_key_file: Annotated[
+        Path | None,
+        Field(description="Key file that seals where no KMS key does; seal.key beside the SQLite file if not set."),
+    ] = None
     provider_secret: Annotated[
         str | None,
         Field(description="Name of the Secrets Manager secret with the vendors' keys: a JSON object by variable name."),
+    ] = None
+    operator_key_sha256: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[0-9a-f]{64}$",
+            description="SHA-256 of the operator's key, from 'headrace operator init'; without it no admin API.",
+        ),
     ] = None
     header_prefix: Annotated[
         str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*-$", description="What our own response headers begin with.")
@@ -41,6 +56,9 @@ class Settings(BaseModel):
         float | None,
         Field(gt=0, description="Seconds after which the head of a whole answer goes out before the answer is there."),
     ] = None
+    stream_silence_s: Annotated[
+        float, Field(gt=0, description="Seconds without a byte from a host after which a stream is given up.")
+    ] = 60.0
     record_days: Annotated[int, Field(ge=1, description="How many days request records are kept.")] = 90
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"], Field(description="The least severe lines that are logged.")

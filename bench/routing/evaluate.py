@@ -1,13 +1,14 @@
 """The evaluation of routing: `python -m bench.routing.evaluate`, or `make eval-routing`."""
 
-from bench.routing import near_duplicates, speed, tasks, tokens, yardsticks
+from bench.routing import near_duplicates, picks, speed, tasks, tokens, tradeoff, yardsticks
 from core.routing.weights import shipped_weights
 
 
 def main() -> None:
     weights = shipped_weights()
     crossed = len(near_duplicates.crossing())
-    for lines in (tasks.report(weights), tokens.report(), speed.report(weights), yardsticks.report()):
+    reports = (tasks.report(weights), picks.report(), tokens.report(), speed.report(weights), tradeoff.report())
+    for lines in (*reports, yardsticks.report()):
         for line in lines:
             print(line)
         print()

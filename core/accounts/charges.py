@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 from core.catalog.model import Target
 from core.chat import Usage
-from core.money import Charge, Cost, Terms, charge, price
+from core.money import NO_COST, Charge, Cost, Terms, charge, price
 from core.record import AttemptRow
-from core.tenant import Organisation
+from core.workspace import Workspace
 
 
 def attempt_row(
@@ -22,10 +22,9 @@ def attempt_row(
     """The row of an attempt that took `ms` milliseconds, at the prices of the Unix time `at_s` in seconds.
 
     Whatever usage its host reported is charged, also when it failed: a failed attempt is never charged on an estimate,
-    so callers hand over None where nothing was reported.
+    so callers hand over None where nothing was reported. On the organisation's own key it costs nothing here.
     """
-    prices = target.host.prices_at(at_s)
-    cost = None if usage is None or prices is None else price(usage, prices)
+    cost = _cost(target, usage, at_s)
     return AttemptRow(
         model=target.model.id,
         host=target.name,
@@ -37,6 +36,7 @@ def attempt_row(
         charged=usage is not None,
         upstream_status=upstream_status,
         upstream_code=upstream_code,
+        own_key=target.owner is not None,
     )
 
 
@@ -74,11 +74,19 @@ def request_charge(rows: Iterable[AttemptRow], terms: Terms) -> Charge | None:
     return charge(costs, terms)
 
 
-def terms_of(organisation: Organisation | None) -> Terms:
-    """What an organisation pays on top of the hosts' prices."""
-    if organisation is None:
-        return Terms()
-    return Terms(markup=organisation.markup, discount=organisation.discount)
+def terms_of(workspace: Workspace) -> Terms:
+    """What an organisation pays on top of the hosts' prices; on a free plan nothing is charged."""
+    organisation = workspace.organisation
+    return Terms(markup=organisation.markup, discount=organisation.discount, provider_cost=not workspace.plan.is_free)
+
+
+def _cost(target: Target, usage: Usage | None, at_s: float) -> Cost | None:
+    if usage is None:
+        return None
+    if target.owner is not None:
+        return NO_COST
+    prices = target.host.prices_at(at_s)
+    return None if prices is None else price(usage, prices)
 
 
 def _known_sum(values: Iterable[int | None]) -> int | None:

@@ -5,13 +5,16 @@ taken for as long as answers are remembered.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeAlias, TypeVar
 
+from core.decision import Policy
 from core.errors import StoreUnavailable
 from core.ports import Clock, Directory
-from core.tenant import Key, Organisation
+from core.tenant import Key, Organisation, OwnKey, Plan
+from core.workspace import Workspace
 
 Value = TypeVar("Value")
 Kept = TypeVar("Kept")
@@ -62,11 +65,19 @@ class _Remembered(Generic[Value]):
             answer.missed = self._moment()
             return answer.value
 
-    def forget(self, name: str) -> None:
-        """Ask again next time; what is being asked at this moment is not remembered."""
-        self._found.pop(name, None)
-        self._missing.pop(name, None)
-        self._asking.pop(name, None)
+    def forget(self, name: str | None = None) -> None:
+        """Ask again next time, for all names if none is given; what is being asked at this moment is not remembered."""
+        for kept in (self._found, self._missing, self._asking):
+            if name is None:
+                kept.clear()
+            else:
+                kept.pop(name, None)
+
+    def amend(self, name: str, change: Callable[[Value], Value]) -> None:
+        """Change what is remembered; nothing happens where nothing is."""
+        answer = self._found.get(name)
+        if answer is not None:
+            answer.value = change(answer.value)
 
     def _suffices(self, answer: _Answer[Value]) -> bool:
         age = self._age(answer.learnt)
@@ -114,7 +125,7 @@ class _Remembered(Generic[Value]):
 
 
 class CachedDirectory:
-    """A `Directory` that remembers keys and organisations for a minute, and that something is missing for seconds.
+    """A `Directory` that remembers keys, organisations and workspaces for a minute, what is missing for seconds.
 
     While the store is away, answers of up to five minutes are good enough. Callers who want to know the same at the
     same time share one call. Lists are not remembered; what is saved through here is forgotten at once.
@@ -129,6 +140,7 @@ class CachedDirectory:
         self._directory = directory
         self._keys = _Remembered(directory.key, clock, most)
         self._organisations = _Remembered(directory.organisation, clock, most)
+        self._workspaces = _Remembered(directory.workspace, clock, most)
 
     async def key(self, digest: str) -> Key | None:
         """The key with that SHA-256, live or not, or None."""
@@ -140,10 +152,18 @@ class CachedDirectory:
 
     async def save_key(self, key: Key) -> None:
         """Write a key; one with the same digest is replaced."""
-        try:
+        with self._changing(self._keys, key.digest):
             await self._directory.save_key(key)
-        finally:  # a failed write may have been carried out
-            self._keys.forget(key.digest)
+
+    async def delete_key(self, key: Key) -> None:
+        """Forget a key; nothing happens where it is not there."""
+        with self._changing(self._keys, key.digest):
+            await self._directory.delete_key(key)
+
+    async def touch_key(self, digest: str, now_ms: int) -> None:
+        """Note that a key was used. What is remembered of the key is changed first, so that this is asked for once."""
+        self._keys.amend(digest, lambda key: replace(key, last_used_ms=max(now_ms, key.last_used_ms or 0)))
+        await self._directory.touch_key(digest, now_ms)
 
     async def organisation(self, org: str) -> Organisation | None:
         """The organisation, or None."""
@@ -154,8 +174,71 @@ class CachedDirectory:
         return await self._directory.organisations()
 
     async def save_organisation(self, organisation: Organisation) -> None:
-        """Write an organisation; one with the same id is replaced."""
-        try:
+        """Write an organisation; one with the same id is replaced, but for its credits: only payments change those."""
+        with self._setting_up(organisation.id):
             await self._directory.save_organisation(organisation)
-        finally:
-            self._organisations.forget(organisation.id)
+
+    async def workspace(self, org: str) -> Workspace | None:
+        """Everything that the organisation has set up, or None where there is no such organisation."""
+        return await self._workspaces.get(org)
+
+    async def pay_in(self, org: str, payment: str, micros: int, now_ms: int) -> bool:
+        """Add a payment, once, to what an organisation paid in; see `Directory.pay_in`."""
+        with self._setting_up(org):
+            return await self._directory.pay_in(org, payment, micros, now_ms)
+
+    async def save_policy(self, org: str, policy: Policy) -> None:
+        """Write a policy of an organisation's; one with the same name is replaced."""
+        with self._setting_up(org):
+            await self._directory.save_policy(org, policy)
+
+    async def delete_policy(self, org: str, name: str) -> None:
+        """Forget a policy; nothing happens where it is not there."""
+        with self._setting_up(org):
+            await self._directory.delete_policy(org, name)
+
+    async def save_own_key(self, own_key: OwnKey) -> None:
+        """Write an organisation's own key at a vendor; the one before is replaced."""
+        with self._setting_up(own_key.org):
+            await self._directory.save_own_key(own_key)
+
+    async def delete_own_key(self, org: str, vendor: str) -> None:
+        """Forget an own key; nothing happens where it is not there."""
+        with self._setting_up(org):
+            await self._directory.delete_own_key(org, vendor)
+
+    async def save_catalog(self, org: str, toml: str | None) -> None:
+        """Write the TOML of an organisation's own catalog; None takes it away."""
+        with self._setting_up(org):
+            await self._directory.save_catalog(org, toml)
+
+    async def plans(self) -> Sequence[Plan]:
+        """All plans, by id: those stored, and those built in whose place none of them takes."""
+        return await self._directory.plans()
+
+    async def save_plan(self, plan: Plan) -> None:
+        """Write a plan; one with the same id is replaced."""
+        with self._changing(self._workspaces):
+            await self._directory.save_plan(plan)
+
+    async def delete_plan(self, plan_id: str) -> None:
+        """Forget a stored plan; nothing happens where it is not there."""
+        with self._changing(self._workspaces):
+            await self._directory.delete_plan(plan_id)
+
+    async def delete_organisation(self, org: str) -> None:
+        """Forget an organisation and everything that is kept of it."""
+        with self._changing(self._keys), self._setting_up(org):
+            await self._directory.delete_organisation(org)
+
+    @contextmanager
+    def _setting_up(self, org: str) -> Iterator[None]:
+        with self._changing(self._organisations, org), self._changing(self._workspaces, org):
+            yield
+
+    @contextmanager
+    def _changing(self, remembered: _Remembered[Any], name: str | None = None) -> Iterator[None]:
+        try:
+            yield
+        finally:  # a failed write may have been carried out
+            remembered.forget(name)

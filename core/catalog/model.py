@@ -49,6 +49,7 @@ class Quirk(Enum):
     THINK_TAGS = "think_tags"  # thinking arrives as `<think>` at the start of the content
     CLOSING_THINK_TAG = "closing_think_tag"  # thinking begins the content, and only `</think>` tells its end
     CUSTOM_TOOLS = "custom_tools"  # knows tools of type `custom` and `allowed_tools`
+    PARSED_ARGUMENTS = "parsed_arguments"  # its templates read the arguments of earlier calls: only an object will do
     PARSED_REASONING = "parsed_reasoning"  # shows thinking only with `reasoning_format: "parsed"`
     URLS_IN_PATH = "urls_in_path"  # the model's name is part of the path (Azure deployments)
     REFUSALS = "refusals"  # knows refusals in the history; others get them as text
@@ -231,11 +232,12 @@ class Vendor:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One place to send a request to."""
+    """One place to send a request to; `owner` is the organisation whose own account is used, None for the gateway's."""
 
     model: Model
     host: Host
     vendor: Vendor
+    owner: str | None = None
 
     @property
     def name(self) -> str:

@@ -46,10 +46,21 @@ _HOSTS: Final = (
     *("perplexity", "siliconflow", "cloudflare", "databricks", "nvidia nim", "nvidia", "friendli", "featherless"),
     *("chutes", "nscale", "crusoe", "coreweave", "runpod", "anyscale", "lepton", "scaleway", "ovhcloud"),
     *("digitalocean", "atlascloud", "gmicloud", "inference.net", "litellm", "lm studio", "lmstudio", "sglang"),
-    *("vllm", "llama.cpp", "tensorrt", "triton", "xai", "x.ai", "z.ai", "zai", "zhipu", "bigmodel"),
+    *("vllm", "llama.cpp", "llama-cpp", "tensorrt", "triton", "xai", "x.ai", "z.ai", "zai", "zhipu", "bigmodel"),
+    *("amazonaws", "googleapis", "aliyuncs"),
 )
 # Makers whose name begins those of their models: inside a longer word with hyphens it is the model's.
 _MAKERS: Final = ("deepseek", "mistral", "moonshot", "minimax")
+
+# Words of a vendor's name or address that say nothing of whose it is.
+_NO_NAMES: Final = frozenset(
+    {
+        *("generic", "local", "localhost", "internal", "invalid", "example", "test", "host", "server", "gateway"),
+        *("proxy", "model", "models", "chat", "inference", "api", "apis", "prod", "cloud"),
+    }
+)
+_SHORTEST_NAME: Final = 4
+_DOMAIN: Final = re.compile(r"https?://(?:[\w-]++\.)*?([a-z][\w-]*+)\.[a-z]{2,}(?=[:/]|$)", re.IGNORECASE | re.ASCII)
 
 _ADDRESS: Final = re.compile(
     r"(?:https?://|www\.)[^ ]++"
@@ -90,9 +101,14 @@ _HOSTED_MODEL: Final = re.compile(
 _TOKEN_CHARACTERS: Final = string.ascii_letters + string.digits + "+/=_.*-:@%~?&#\\"
 
 
+def general_words(kind: type[UpstreamFailure]) -> str:
+    """What a caller is told of such a failure where nothing of the host's own is."""
+    return _GENERIC.get(kind, _OTHERWISE)
+
+
 def caller_message(kind: type[UpstreamFailure], said: ErrorBody, target: Target) -> str:
     """What a caller is told: general words, and the host's own, cleaned, where the request is at fault."""
-    words = _GENERIC.get(kind, _OTHERWISE)
+    words = general_words(kind)
     if kind is not UpstreamRejected:
         return words
     told = cleaned(said.message, target)
@@ -132,12 +148,21 @@ def cleaned(message: str, target: Target) -> str:
     return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1].rstrip() + "…"
 
 
+def names_a_host(text: str, target: Target) -> bool:
+    """Whether a text names a host, or an address."""
+    return bool(_names_of(target).search(text) or _ADDRESS.search(text))
+
+
 def _anonymous(text: str, target: Target) -> str:
     text = _ADDRESS.sub("(address)", text)
     text = _HOSTED_MODEL.sub("(model)", text)
     text = _SECRET.sub("(removed)", text)
     text = _PLACE.sub("(path)", text)
-    return _names(target.vendor.name).sub("the host", text)
+    return _names_of(target).sub("the host", text)
+
+
+def _names_of(target: Target) -> re.Pattern[str]:
+    return _names(target.vendor.name, target.vendor.base_url)
 
 
 @lru_cache(maxsize=256)
@@ -146,8 +171,10 @@ def _model_name(name: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=256)
-def _names(vendor: str) -> re.Pattern[str]:
-    hosts = _either({vendor, *_HOSTS} - {"together", *_MAKERS})
+def _names(vendor: str, base_url: str) -> re.Pattern[str]:
+    domain = _DOMAIN.match(base_url)
+    own = {vendor.lower(), *([domain[1].lower()] if domain and len(domain[1]) >= _SHORTEST_NAME else [])}
+    hosts = _either({*(own - _NO_NAMES), *_HOSTS} - {"together", *_MAKERS})
     # An English word is a name only where it is written like one.
     hosts = rf"(?<![a-z])(?:{hosts}|together[ .-]?ai|(?-i:Together))(?:[ .-]?ai)?(?![a-z/])"
     makers = rf"(?<![a-z/-])(?:{_either(set(_MAKERS))})(?:[ .]?ai)?(?![a-z/-])"

@@ -32,4 +32,5 @@ def make_plan(request: ChatRequest, targets: Sequence[Target], effective: Effect
         whole=whole,
         hold_reasoning=request.stream and request.extended_thinking is False,
         max_attempts=effective.max_attempts,
+        may_be_empty=bool(request.stop),
     )

@@ -125,7 +125,7 @@ def _index(catalog: Catalog, rows: _Rows, spans: Mapping[str, tuple[int, int]]) 
         worst_unusual_input=Lanes(min(read_rate(each, unusual=True), MOST_RATE) for each in rates),
         worst_output=Lanes(min(written_rate(each), MOST_RATE) for each in rates),
         scored={task: bits_of(known, size) for task, known in rows.scores.items()},
-        scores={task: _filled(known, size) for task, known in rows.scores.items()},
+        scores={task: filled(known, size) for task, known in rows.scores.items()},
     )
 
 
@@ -146,7 +146,8 @@ def _is_serviced(host: Host) -> bool:
     return host.prices is not None and bool(host.prices.service_tiers or host.prices.service_prices)
 
 
-def _filled(known: Mapping[int, int], size: int) -> Lanes:
+def filled(known: Mapping[int, int], size: int) -> Lanes:
+    """A column of scores from those that are known, by row; the others stand at the lowest of them."""
     lowest = min(known.values())
     return Lanes((known.get(row, lowest) for row in range(size)), width=4)
 

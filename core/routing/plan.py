@@ -94,7 +94,15 @@ def _nothing_left(model: Model, candidates: Sequence[Candidate], narrowed: Narro
                     f"{model.id}: {reason} Name a model that supports it.", param=field, code="no_eligible_model"
                 )
             return InvalidRequest(f"{model.id}: {reason}", param=field, code="unsupported_parameter")
-    codes = ", ".join(sorted({code for _, code in narrowed.dropped}))
+    reasons = {code for _, code in narrowed.dropped}
+    if reasons == {"price_unknown"}:
+        return Unprocessable(
+            f"What {model.id} costs is not known (price_unknown), so a limit in money could not be kept. Name a model "
+            "with a price.",
+            param="model",
+            code="no_eligible_model",
+        )
+    codes = ", ".join(sorted(reasons))
     return Unprocessable(
         f"No host of {model.id} is left: {codes}. Widen the routing object, or name another model.",
         code="no_eligible_model",

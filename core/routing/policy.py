@@ -2,9 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from core.decision import DataRules, HostRules, Objective, Policy, Preferences
 from core.errors import Unprocessable
+
+WHOLE_FIRST_TOKEN_MS: Final = 60_000
+"""What each attempt at a whole answer gets at least, unless the request itself sets less."""
+
+WHOLE_DEADLINE_MS: Final = 90_000
+"""What a whole answer gets at least, in all."""
+
+THINKING_DEADLINE_MS: Final = 590_000
+"""What a whole answer gets that a model thinks about: ten minutes, less what SDKs need to hear of it."""
+
+STREAM_SILENCE_S: Final = 60.0
+"""How long a host may be silent in a stream after its first token, unless the operator set another time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +25,7 @@ class Effective:
     """What is in force for one request: the policy, narrowed.
 
     `models` are the ids of the only models that may serve, None for all, `exclude` those that may not. `asked_*` are
-    times that the request itself set (ms).
+    times that the request itself set (ms). `stream_silence_s` is how long a host may be silent in a stream.
     """
 
     policy: Policy
@@ -28,6 +41,7 @@ class Effective:
     deadline_ms: int
     asked_first_token: bool
     asked_deadline: bool
+    stream_silence_s: float = STREAM_SILENCE_S
 
     def allows(self, model: str) -> bool:
         """Whether the model of that id may serve."""
@@ -38,13 +52,23 @@ def _as_written(name: str) -> str:
     return name
 
 
-def narrow(policy: Policy, preferences: Preferences, resolve: Callable[[str], str] = _as_written) -> Effective:
+def narrow(
+    policy: Policy,
+    preferences: Preferences,
+    resolve: Callable[[str], str] = _as_written,
+    *,
+    whole: bool = False,
+    stream_silence_s: float = STREAM_SILENCE_S,
+) -> Effective:
     """Put a request's preferences inside a policy.
 
     Args:
         policy: The envelope.
         preferences: What the request prefers.
         resolve: The catalog id that a model's name stands for; names that stand for none are left as they are.
+        whole: Whether the answer is not streamed: the times of the policy are then raised, and so is what a request
+            may ask for.
+        stream_silence_s: The operator's bound on silence in streams.
 
     Raises:
         Unprocessable: `policy_violation`, when a preference lies outside the policy; it names field and policy.
@@ -70,10 +94,23 @@ def narrow(policy: Policy, preferences: Preferences, resolve: Callable[[str], st
         max_cost_micros=_least(policy.max_cost_micros, preferences.max_cost_micros),
         min_quality=_greatest(policy.min_quality, preferences.min_quality),
         max_attempts=1 if preferences.fallback is False else policy.max_attempts,
-        first_token_ms=_within(policy, "first_token_ms", policy.first_token_ms, preferences.first_token_ms),
-        deadline_ms=_within(policy, "deadline_ms", policy.deadline_ms, preferences.deadline_ms),
+        first_token_ms=_within(
+            policy,
+            "first_token_ms",
+            policy.first_token_ms,
+            preferences.first_token_ms,
+            at_least=WHOLE_FIRST_TOKEN_MS if whole else 0,
+        ),
+        deadline_ms=_within(
+            policy,
+            "deadline_ms",
+            policy.deadline_ms,
+            preferences.deadline_ms,
+            at_least=THINKING_DEADLINE_MS if whole else 0,
+        ),
         asked_first_token=preferences.first_token_ms is not None,
         asked_deadline=preferences.deadline_ms is not None,
+        stream_silence_s=stream_silence_s,
     )
 
 
@@ -95,8 +132,8 @@ def _narrow_data(policy: Policy, asked: DataRules) -> DataRules:
     )
 
 
-def _within(policy: Policy, name: str, bound: int, asked: int | None) -> int:
-    if asked is not None and asked > bound:
+def _within(policy: Policy, name: str, bound: int, asked: int | None, *, at_least: int) -> int:
+    if asked is not None and asked > max(bound, at_least):
         raise _violation(policy, f"routing.{name}", str(asked))
     return bound if asked is None else asked
 

@@ -7,13 +7,13 @@ from typing import Final
 
 from core.routing.index import SCORE_SCALE, Index
 from core.routing.lanes import Sums, weighted_sum
-from core.routing.reading import LIKE, Reading
+from core.routing.reading import LIKE, Reading, levelled
 
-STEEPNESS: Final = 4.0
+STEEPNESS: Final = 2.0
 """How far complexity moves a quality, in logits from the easiest request to the hardest."""
 
-LEAST_CHANCE: Final = 0.02
-"""Tasks that are less likely than this do not count."""
+LEAST_CHANCE: Final = 0.2
+"""Tasks that are less likely than this do not count: small rewordings move the chances of unlikely ones most."""
 
 _WEIGHT_SCALE: Final = 4_096
 _EDGE: Final = 0.000_001
@@ -67,11 +67,11 @@ def qualities(index: Index, reading: Reading) -> Qualities:
         stand_ins = tuple(found)
         weights = found or weights or dict.fromkeys(index.scored, max(1, _WEIGHT_SCALE // (len(index.scored) or 1)))
     if not weights:
-        return Qualities(Sums(0, index.size, 4), 1.0, reading.complexity, 0)
+        return Qualities(Sums(0, index.size, 4), 1.0, levelled(reading.complexity), 0)
     return Qualities(
         sums=weighted_sum([(weight, index.scores[task]) for task, weight in weights.items()]),
         unit=float(SCORE_SCALE * sum(weights.values())),
-        complexity=reading.complexity,
+        complexity=levelled(reading.complexity),
         measured=index.scored.get(reading.task, 0),
         stand_ins=stand_ins,
     )

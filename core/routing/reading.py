@@ -9,6 +9,13 @@ from core.routing.classify import classify
 from core.routing.facts import facts_of
 from core.routing.weights import Weights
 
+LEVELS: Final = ((0.625, 0.8), (0.125, 0.5), (0.0, 0.2))
+"""Easy, usual and hard requests: from which complexity on, and which complexity they then count as.
+
+Complexity is told by words, and small rewordings move it a little. With every step of it the cheapest model that is
+good enough would be another, so only these steps count; they lie between the grades that people gave.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -23,6 +30,11 @@ class Reading:
     task: str
     confidence: float
     complexity: float
+
+
+def levelled(complexity: float) -> float:
+    """The complexity that a request counts as."""
+    return next(level for bound, level in LEVELS if complexity >= bound)
 
 
 def read(request: ChatRequest, weights: Weights) -> Reading:
@@ -72,4 +84,4 @@ def usual_answer(reading: Reading) -> int:
     if total <= 0:
         return _ANY_ANSWER
     mean = sum(chance * USUAL_ANSWER.get(task, _ANY_ANSWER) for task, chance in reading.tasks.items()) / total
-    return max(1, round(mean * (0.5 + reading.complexity)))
+    return max(1, round(mean * (0.5 + levelled(reading.complexity))))

@@ -1,10 +1,12 @@
 """Which models will think on a request, and how much they usually do, by catalog and switches."""
 
+from dataclasses import replace
 from enum import Enum
 from typing import Final, NamedTuple
 
 from core.catalog.model import Abilities, Thinking
 from core.chat import ChatRequest
+from core.decision import Policy
 
 USUAL_REASONING: Final = 2_048
 """What a model that thinks is expected to think, in tokens, where the catalog does not say."""
@@ -40,6 +42,16 @@ def thinking_trait(abilities: Abilities) -> ThinkingTrait:
     """The trait of a model."""
     usual = USUAL_REASONING if abilities.reasoning_tokens is None else abilities.reasoning_tokens
     return ThinkingTrait(abilities.thinking, abilities.thinks_by_default, usual)
+
+
+def with_default_thinking(request: ChatRequest, policy: Policy) -> ChatRequest:
+    """The request with the policy's thinking where it says nothing of its own; its own word, in either field, wins."""
+    switch, effort = request.extended_thinking, request.reasoning_effort
+    if effort is None and switch is not False and policy.reasoning_effort is not None:
+        request = replace(request, reasoning_effort=policy.reasoning_effort)
+    if effort is None and switch is None and policy.extended_thinking is not None:
+        request = replace(request, extended_thinking=policy.extended_thinking)
+    return request
 
 
 def thinking_mode(request: ChatRequest) -> ThinkingMode:

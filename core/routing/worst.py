@@ -38,7 +38,8 @@ class Worst:
     """The most that a request can use, and what it may cost.
 
     `output_tokens` bounds one answer. `calls` is 2 where the answer may be asked for again. `is_unusual` tells of
-    caching, images or sound, which have rates of their own. `limit` is in pico-dollars of the host's price.
+    caching, images or sound, which have rates of their own. `limit` is in pico-dollars of the host's price, None for
+    no cap.
     """
 
     prompt_tokens: int
@@ -57,12 +58,16 @@ class Worst:
 
     def allows(self, prices: Prices, output_limit: int) -> bool:
         """Whether the worst case stays within the cap, where an answer has at most `output_limit` tokens."""
+        return self.limit is None or self.dearest(prices, output_limit) <= self.limit
+
+    def dearest(self, prices: Prices, output_limit: int) -> Fraction:
+        """What the worst case costs at these prices, in pico-dollars of the host."""
         own = prices.service_prices.get(self.service_tier, prices)
         lists = [own.base, *(tier.rates for tier in own.tiers if tier.threshold <= self.longest_prompt)]
         dearest = max(
             self.pico(read_rate(rates, unusual=self.is_unusual), written_rate(rates), output_limit) for rates in lists
         )
-        return self.limit is None or dearest * prices.service_tiers.get(self.service_tier, Fraction(1)) <= self.limit
+        return dearest * prices.service_tiers.get(self.service_tier, Fraction(1))
 
     def tokens(self, output_limit: int) -> tuple[int, int]:
         """What is read and what is written in all, where an answer has at most `output_limit` tokens."""
@@ -80,7 +85,7 @@ def worst_of(
     request: ChatRequest,
     reading: Reading,
     *,
-    cap_micros: int,
+    cap_micros: int | None,
     terms: Terms,
     max_tokens_default: int,
     reasks: bool,
@@ -93,7 +98,7 @@ def worst_of(
     Args:
         request: What the caller asks.
         reading: What was read of it.
-        cap_micros: The most that it may be charged, in micro-dollars.
+        cap_micros: The most that it may be charged, in micro-dollars; None for no cap.
         terms: What its organisation pays on top of a host's price.
         max_tokens_default: The bound of an answer whose request sets none, in tokens.
         reasks: Whether an answer without a document is asked for once more.
@@ -101,7 +106,7 @@ def worst_of(
     """
     wants_json = request.response_format is not None and request.response_format.type != "text"
     factor = (1 + terms.markup) * (1 - terms.discount) if terms.provider_cost else Fraction(0)
-    left = cap_micros * PICO_PER_MICRO - terms.guardrail_pico
+    left = (cap_micros or 0) * PICO_PER_MICRO - terms.guardrail_pico
     return Worst(
         prompt_tokens=min(reading.prompt_tokens + reading.prompt_tokens // 2 + _FIXED_TOKENS, MOST_TOKENS),
         output_tokens=max_tokens_default if request.max_tokens is None else request.max_tokens,
@@ -110,7 +115,7 @@ def worst_of(
         is_unusual=any(name in request.written for name in _CACHE_FIELDS) or _has_unusual_parts(request),
         service_tier=request.service_tier or "",
         at_s=at_s,
-        limit=left / factor if factor else None,
+        limit=left / factor if factor and cap_micros is not None else None,
     )
 
 

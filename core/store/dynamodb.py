@@ -9,29 +9,30 @@ Layout and indexes are described in `dynamodb_items`. Reads are consistent, exce
 moments: a record can be missing from lists while it is new, and each overdue record is checked before it is returned.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping, Sequence
 from uuid import uuid4
 
 from core.ports import ToolTurn
 from core.record import Record
 from core.store import dynamodb_items as items
 from core.store import dynamodb_ledger as ledger
-from core.store.dynamodb_calls import get, query, read_all, write_all
-from core.store.dynamodb_items import Attributes
+from core.store.dynamodb_answers import DynamoAnswers
+from core.store.dynamodb_calls import get, read_all, write_all
+from core.store.dynamodb_deletion import DynamoDeletion
+from core.store.dynamodb_directory import DynamoDirectory
+from core.store.dynamodb_health import DynamoHealth
+from core.store.dynamodb_limits import DynamoLimits, Pause, no_pause
+from core.store.dynamodb_opinions import DynamoOpinions
 from core.store.dynamodb_threads import DynamoThreads, MakeClient, client_maker
+from core.store.dynamodb_totals import DynamoTotals
 from core.store.schema import tool_turn_item
-from core.tenant import Key, Organisation
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
-Result = TypeVar("Result")
 
 RECALL_MS = 86_400_000
 
 
-class DynamoStore:
+class DynamoStore(
+    DynamoDirectory, DynamoDeletion, DynamoOpinions, DynamoHealth, DynamoTotals, DynamoLimits, DynamoAnswers
+):
     """The `Store` port on DynamoDB; no client is made before it is needed.
 
     Args:
@@ -40,6 +41,7 @@ class DynamoStore:
         client: Makes the client, which is closed with the store; by default for the environment's region and account.
         threads: The most calls at a time.
         retention_days: How long records are kept.
+        pause: Waits between two tries at an item that others are writing; not at all by default.
     """
 
     def __init__(
@@ -50,7 +52,9 @@ class DynamoStore:
         client: "MakeClient | None" = None,
         threads: int = 8,
         retention_days: int = 90,
+        pause: Pause = no_pause,
     ) -> None:
+        self._pause = pause
         self._config = config_table
         self._ledger = ledger_table
         self._retention_days = retention_days
@@ -72,6 +76,11 @@ class DynamoStore:
         address = items.record_address(org, request_id)
         await self._on_ledger(lambda client, table: ledger.extend_lease(client, table, address, lease_until_ms))
 
+    async def mark(self, record: Record) -> None:
+        """Note the attempts so far on an open record; see `Ledger.mark`."""
+        item = items.record_attributes(record, self._retention_days)
+        await self._on_ledger(lambda client, table: ledger.note(client, table, item))
+
     async def settle(self, record: Record) -> bool:
         """Make a record final; see `Ledger.settle`.
 
@@ -90,6 +99,11 @@ class DynamoStore:
         found = await self._on_ledger(lambda client, table: get(client, table, address))
         return None if found is None else items.record_of(found)
 
+    async def any_record(self, request_id: str) -> Record | None:
+        """The record of that id, whichever organisation's it is, or None."""
+        found = await self._on_ledger(lambda client, table: ledger.of_any_organisation(client, table, request_id))
+        return None if found is None else items.record_of(found)
+
     async def records(self, org: str, limit: int) -> Sequence[Record]:
         """The organisation's newest records, newest first."""
         found = await self._on_ledger(lambda client, table: ledger.newest(client, table, org, limit))
@@ -103,38 +117,6 @@ class DynamoStore:
         # The index may still show what was settled or renewed a moment ago.
         due = [one for one in records if not one.is_settled and one.lease_until_ms < now_ms]
         return sorted(due, key=lambda record: (record.lease_until_ms, record.request_id))
-
-    async def key(self, digest: str) -> Key | None:
-        """The key with that SHA-256, live or not, or None."""
-        address = items.key_address(digest)
-        found = await self._on_config(lambda client, table: get(client, table, address))
-        return None if found is None else items.key_of(found)
-
-    async def keys(self, org: str) -> Sequence[Key]:
-        """The organisation's keys, oldest first."""
-        found = await self._pointed_to(items.keys_of(org), "KEY#")
-        # A key that went to another organisation left its pointer behind.
-        mine = [key for key in map(items.key_of, found) if key.org == org]
-        return sorted(mine, key=lambda key: (key.created_ms, key.id))
-
-    async def save_key(self, key: Key) -> None:
-        """Write a key; one with the same digest is replaced."""
-        await self._put_behind(items.key_pointer(key), items.key_attributes(key))
-
-    async def organisation(self, org: str) -> Organisation | None:
-        """The organisation, or None."""
-        address = items.organisation_address(org)
-        found = await self._on_config(lambda client, table: get(client, table, address))
-        return None if found is None else items.organisation_of(found)
-
-    async def organisations(self) -> Sequence[Organisation]:
-        """All organisations, by id."""
-        found = await self._pointed_to(items.ALL_ORGANISATIONS, "ORG#")
-        return sorted(map(items.organisation_of, found), key=lambda organisation: organisation.id)
-
-    async def save_organisation(self, organisation: Organisation) -> None:
-        """Write an organisation; one with the same id is replaced."""
-        await self._put_behind(items.organisation_pointer(organisation), items.organisation_attributes(organisation))
 
     async def remember(self, org: str, call_ids: Sequence[str], turn: ToolTurn, now_ms: int) -> None:
         """Keep a turn under each of its calls' ids, for 24 hours."""
@@ -158,34 +140,3 @@ class DynamoStore:
     async def close(self) -> None:
         """Finish calls under way and let go of threads and sockets; a second time does nothing."""
         await self._threads.close()
-
-    async def _on_config(self, work: "Callable[[DynamoDBClient, str], Result]") -> Result:
-        return await self._threads.do(self._config, lambda client: work(client, self._config))
-
-    async def _on_ledger(self, work: "Callable[[DynamoDBClient, str], Result]") -> Result:
-        return await self._threads.do(self._ledger, lambda client: work(client, self._ledger))
-
-    async def _put_behind(self, pointer: Attributes, item: Attributes) -> None:
-        # In this order no item is ever without its pointer; one that points to nothing is passed
-        # over. A transaction would cost twice as much, and can meet another and fail.
-        def work(client: "DynamoDBClient", table: str) -> None:
-            client.put_item(TableName=table, Item=pointer)
-            client.put_item(TableName=table, Item=item)
-
-        await self._on_config(work)
-
-    async def _pointed_to(self, partition: str, prefix: str) -> list[Attributes]:
-        def work(client: "DynamoDBClient", table: str) -> list[Attributes]:
-            pointers = query(
-                client,
-                TableName=table,
-                KeyConditionExpression="pk = :partition AND begins_with(sk, :prefix)",
-                ExpressionAttributeValues={
-                    ":partition": items.text(partition),
-                    ":prefix": items.text(prefix),
-                },
-                ConsistentRead=True,
-            )
-            return read_all(client, table, [items.pointed_to(pointer) for pointer in pointers])
-
-        return await self._on_config(work)

@@ -22,6 +22,16 @@ def get(client: "DynamoDBClient", table: str, address: Attributes) -> "Attribute
     return client.get_item(TableName=table, Key=address, ConsistentRead=True).get("Item")
 
 
+def query_pages(client: "DynamoDBClient", **request: Any) -> Iterator[list[Attributes]]:
+    """All that a query finds, page by page; `request` is its arguments."""
+    while True:
+        page = client.query(**request)
+        yield page["Items"]
+        if "LastEvaluatedKey" not in page:
+            return
+        request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+
 def query(client: "DynamoDBClient", limit: int = EVERYTHING, **request: Any) -> list[Attributes]:
     """What a query finds, at most `limit` entries; `request` is its arguments."""
     found: list[Attributes] = []
@@ -57,7 +67,19 @@ def write_all(client: "DynamoDBClient", table: str, items: Sequence[Attributes])
     Raises:
         StoreUnavailable: DynamoDB throttles; some may have been written.
     """
-    requests: list[WriteRequestTypeDef] = [{"PutRequest": {"Item": item}} for item in items]
+    _write(client, table, [{"PutRequest": {"Item": item}} for item in items])
+
+
+def delete_all(client: "DynamoDBClient", table: str, addresses: Sequence[Attributes]) -> None:
+    """Delete items, whether they are there or not; addresses must differ.
+
+    Raises:
+        StoreUnavailable: DynamoDB throttles; some may have been deleted.
+    """
+    _write(client, table, [{"DeleteRequest": {"Key": address}} for address in addresses])
+
+
+def _write(client: "DynamoDBClient", table: str, requests: "Sequence[WriteRequestTypeDef]") -> None:
     for some in _chunks(requests, MOST_WRITTEN):
         left = some
         while left:

@@ -47,9 +47,18 @@ _ANSWERS: dict[str, tuple[str, float | None]] = {
     "ProvisionedThroughputExceededException": (_THROTTLED, _SOON),
     "RequestLimitExceeded": (_THROTTLED, _SOON),
     "TransactionConflictException": ("another write was at the same entry", _SOON),
+    "TransactionCanceledException": ("other writes were at the same entries, or DynamoDB throttles", _SOON),
     "InternalServerError": (_FAILED, _SOON),
     "ServiceUnavailable": (_FAILED, _SOON),
 }
+
+_BUSY = frozenset(
+    {
+        *("ThrottlingException", "ProvisionedThroughputExceededException", "RequestLimitExceeded"),
+        *("TransactionConflictException", "TransactionInProgressException"),
+    }
+)
+_BUSY_REASONS = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
 # By exception, where there was no answer; the first that fits.
 _SILENCES: tuple[tuple[type[BotoCoreError], str, float | None], ...] = (
@@ -87,6 +96,44 @@ def refused_by_condition(error: ClientError) -> bool:
 def found_instead(error: ClientError) -> "Attributes":
     """The item that made a condition fail, for writes that asked for it."""
     return cast("Attributes", error.response.get("Item", {}))
+
+
+def refused_in_transaction(error: ClientError) -> bool:
+    """Whether a transaction was cancelled because a condition in it did not hold."""
+    return "ConditionalCheckFailed" in cancellations(error)
+
+
+def outpaced(error: ClientError) -> bool:
+    """Whether a transaction was cancelled because another write was at one of its items; a repeat may go through."""
+    return "TransactionConflict" in cancellations(error)
+
+
+def cancellations(error: ClientError) -> list[str | None]:
+    """Why each action of a cancelled transaction failed, in order ("None" for one that did not); empty otherwise."""
+    reasons = cast("list[dict[str, str]]", error.response.get("CancellationReasons", []))
+    return [reason.get("Code") for reason in reasons]
+
+
+def found_in_transaction(error: ClientError) -> "list[Attributes | None]":
+    """For each action of a cancelled transaction the item that made its condition fail, None where it did not."""
+    reasons = error.response.get("CancellationReasons", [])
+    return [
+        cast("Attributes", reason.get("Item", {})) if reason.get("Code") == "ConditionalCheckFailed" else None
+        for reason in reasons
+    ]
+
+
+def may_pass(error: ClientError) -> bool:
+    """Whether nothing was written because others were in the way, so that the same may be written in a moment."""
+    return _code(error) in _BUSY or not _BUSY_REASONS.isdisjoint(cancellations(error))
+
+
+def contended(table: str) -> StoreUnavailable:
+    """What is raised when an item changes each time before it can be written."""
+    return StoreUnavailable(
+        detail=f"The table {table} cannot be used: an entry changes faster than it can be written.",
+        retry_after_s=_SOON,
+    )
 
 
 def _answer(error: ClientError) -> tuple[str, float | None]:

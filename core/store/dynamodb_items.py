@@ -13,10 +13,15 @@ so what must not be seen late is filtered when it is read).
 
 Another organisation's id misses because the organisation is half of the primary key, not because somebody compares it.
 
-The ledger has two indexes, keys only, so that settling a record writes to each at most once:
+The ledger has two indexes, small enough that each costs one unit of writing:
 
-    by_org    org_shard, request_id       every record; request ids are time-ordered, so the newest are last
-    by_lease  open_shard, lease_until_ms  open records only: settling removes `open_shard`, and the entry with it
+    by_org    org_shard, request_id       every record; request ids are time-ordered, so the newest are last.
+                                          In partitions of its own (`owned_by`) what else an organisation has,
+                                          so that deleting one finds it
+    by_lease  open_shard, lease_until_ms  open records, and settled ones that are not yet counted in the totals:
+                                          counting removes `open_shard`, and the entry with it. Beside the keys it
+                                          has `created_ms` and `settled_ms`. Settling leaves the entry where it is,
+                                          so that at no moment a record is in neither the index nor the totals
 
 Neither has a hot partition: a record's shard follows from its request id, and each shard takes a thousand writes a
 second (`ORG_SHARDS` of them for one organisation, `OPEN_SHARDS` for all together). Pointer items in place of `by_org`
@@ -29,7 +34,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, TypeAlias
 
 from core.ports import ToolTurn
-from core.record import Record
+from core.record import LOST, Record
 from core.store import schema
 from core.tenant import Key, Organisation
 
@@ -92,25 +97,43 @@ def org_shards(org: str) -> list[str]:
     return [f"ORG#{org}#{shard}" for shard in range(ORG_SHARDS)]
 
 
+def owned_by(org: str, name: str) -> Attributes:
+    """What is added to an item of the ledger that is no record, so that it is found when its organisation is deleted.
+
+    `name` is the item's primary key, which tells it from the organisation's others.
+    """
+    return {"org_shard": text(owned_shards(org)[zlib.crc32(name.encode()) % ORG_SHARDS]), "request_id": text(name)}
+
+
+def owned_shards(org: str) -> list[str]:
+    """The partitions of `by_org` that point to what the ledger holds of an organisation beside its records."""
+    return [f"OWNED#{org}#{shard}" for shard in range(ORG_SHARDS)]
+
+
 def open_shards() -> list[str]:
     """The partitions of `by_lease`."""
     return [f"OPEN#{shard}" for shard in range(OPEN_SHARDS)]
 
 
 def record_attributes(record: Record, retention_days: int) -> Attributes:
-    """A record's item; `settled_ms` is there, and `open_shard` is not, once it is settled."""
+    """A record's item; `settled_ms` is there once it is settled, `lost` where that was only given up.
+
+    `open_shard` stays until it is counted in the totals.
+    """
     shard = zlib.crc32(record.request_id.encode())
     item = record_address(record.org, record.request_id) | {
         "org_shard": text(org_shards(record.org)[shard % ORG_SHARDS]),
         "request_id": text(record.request_id),
+        "created_ms": number(record.created_ms),
+        "open_shard": text(open_shards()[shard % OPEN_SHARDS]),
         "lease_until_ms": number(record.lease_until_ms),
         "expires_at": number(record.created_ms // 1000 + retention_days * DAY_S),
         "item": packed(schema.record_item(record)),
     }
-    if record.settled_ms is None:
-        item["open_shard"] = text(open_shards()[shard % OPEN_SHARDS])
-    else:
+    if record.settled_ms is not None:
         item["settled_ms"] = number(record.settled_ms)
+    if record.outcome == LOST:
+        item["lost"] = {"BOOL": True}
     return item
 
 
@@ -130,15 +153,6 @@ def key_attributes(key: Key) -> Attributes:
     return key_address(key.digest) | {"item": packed(schema.key_item(key))}
 
 
-def key_of(attributes: Attributes) -> Key:
-    """The key in an item.
-
-    Raises:
-        StoreUnavailable: It is damaged.
-    """
-    return schema.loads(unpacked(attributes["item"]), schema.key_value)
-
-
 def keys_of(org: str) -> str:
     """The partition that points to an organisation's keys, beside the organisation itself."""
     return f"ORG#{org}"
@@ -156,18 +170,9 @@ def organisation_attributes(organisation: Organisation) -> Attributes:
     return organisation_address(organisation.id) | {"item": item}
 
 
-def organisation_of(attributes: Attributes) -> Organisation:
-    """The organisation in an item.
-
-    Raises:
-        StoreUnavailable: It is damaged.
-    """
-    return schema.loads(unpacked(attributes["item"]), schema.organisation_value)
-
-
-def organisation_pointer(organisation: Organisation) -> Attributes:
-    """Says that there is this organisation."""
-    address = organisation_address(organisation.id)
+def organisation_pointer(org: str) -> Attributes:
+    """Says that there is an organisation of that id."""
+    address = organisation_address(org)
     return {"pk": text(ALL_ORGANISATIONS), "sk": address["pk"], "to": address["sk"]}
 
 
@@ -193,12 +198,17 @@ def lives_at(attributes: Attributes, now_ms: int) -> bool:
 
 def tool_attributes(org: str, call_id: str, turn: "Attribute", expires_ms: int) -> Attributes:
     """A tool turn's item, under one of its calls; `turn` is the packed turn."""
-    return tool_address(org, call_id) | {
-        "call_id": text(call_id),
-        "expires_ms": number(expires_ms),
-        "expires_at": number(-(-expires_ms // 1000)),
-        "item": turn,
-    }
+    address = tool_address(org, call_id)
+    return (
+        address
+        | owned_by(org, address["pk"]["S"])
+        | {
+            "call_id": text(call_id),
+            "expires_ms": number(expires_ms),
+            "expires_at": number(-(-expires_ms // 1000)),
+            "item": turn,
+        }
+    )
 
 
 def packed(item: schema.Item) -> "Attribute":

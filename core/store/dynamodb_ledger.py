@@ -14,6 +14,7 @@ from core.store.dynamodb_items import (
     number,
     open_shards,
     org_shards,
+    record_address,
     text,
 )
 
@@ -46,6 +47,22 @@ def extend_lease(client: "DynamoDBClient", table: str, address: Attributes, leas
             raise
 
 
+def note(client: "DynamoDBClient", table: str, item: Attributes) -> None:
+    """Give an open record the content of this item; do nothing where there is none, or a settled one."""
+    try:
+        client.update_item(
+            TableName=table,
+            Key=address_of(item),
+            UpdateExpression="SET #item = :item",
+            ConditionExpression="attribute_exists(pk) AND attribute_not_exists(settled_ms)",
+            ExpressionAttributeNames={"#item": "item"},
+            ExpressionAttributeValues={":item": item["item"]},
+        )
+    except ClientError as error:
+        if not refused_by_condition(error):
+            raise
+
+
 def settle_once(client: "DynamoDBClient", table: str, item: Attributes) -> bool:
     """Write a settled record over an open one or none; whether it was this call, told by the item's `settled_by`.
 
@@ -60,11 +77,26 @@ def settle_once(client: "DynamoDBClient", table: str, item: Attributes) -> bool:
         )
     except ClientError as error:
         if refused_by_condition(error):
-            return found_instead(error).get("settled_by") == item["settled_by"]
+            found = found_instead(error)
+            if _may_replace(found, item):
+                return _replace_lost(client, table, item)
+            return found.get("settled_by") == item["settled_by"]
         return _settled_after_all(client, table, item, error)
     except BotoCoreError as error:
         return _settled_after_all(client, table, item, error)
     return True
+
+
+def of_any_organisation(client: "DynamoDBClient", table: str, request_id: str) -> "Attributes | None":
+    """The item of a record, whichever organisation's it is, or None."""
+    found = query(
+        client,
+        TableName=table,
+        KeyConditionExpression="pk = :record",
+        ExpressionAttributeValues={":record": record_address("", request_id)["pk"]},
+        ConsistentRead=True,
+    )
+    return found[0] if found else None
 
 
 def newest(client: "DynamoDBClient", table: str, org: str, limit: int) -> list[Attributes]:
@@ -94,10 +126,35 @@ def overdue(client: "DynamoDBClient", table: str, now_ms: int, limit: int) -> li
             TableName=table,
             IndexName=BY_LEASE,
             KeyConditionExpression="open_shard = :shard AND lease_until_ms < :now",
+            FilterExpression="attribute_not_exists(settled_ms)",
             ExpressionAttributeValues={":shard": text(shard), ":now": number(now_ms)},
         )
     entries.sort(key=lambda entry: (int(entry["lease_until_ms"]["N"]), entry["pk"]["S"]))
     return read_all(client, table, [address_of(entry) for entry in entries[: max(0, limit)]])
+
+
+def _may_replace(found: Attributes, item: Attributes) -> bool:
+    return "lost" in found and "lost" not in item
+
+
+def _replace_lost(client: "DynamoDBClient", table: str, item: Attributes) -> bool:
+    """Write what really came of a record over one that was given up; what was counted of that one stays noted on it."""
+    names = [name for name in item if name not in ("pk", "sk")]
+    try:
+        client.update_item(
+            TableName=table,
+            Key=address_of(item),
+            UpdateExpression=f"SET {', '.join(f'#{place} = :{place}' for place in range(len(names)))} REMOVE lost",
+            ConditionExpression="attribute_exists(lost)",
+            ExpressionAttributeNames={f"#{place}": name for place, name in enumerate(names)},
+            ExpressionAttributeValues={f":{place}": item[name] for place, name in enumerate(names)},
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+        )
+    except ClientError as error:
+        if not refused_by_condition(error):
+            raise
+        return found_instead(error).get("settled_by") == item["settled_by"]
+    return True
 
 
 def _settled_after_all(
@@ -107,6 +164,6 @@ def _settled_after_all(
         found = get(client, table, address_of(item)) or {}
     except (ClientError, BotoCoreError):
         raise failure from None
-    if "settled_ms" not in found:
+    if "settled_ms" not in found or _may_replace(found, item):
         raise failure
     return found.get("settled_by") == item["settled_by"]

@@ -16,7 +16,8 @@ from core.errors import StoreUnavailable
 from core.money import Charge
 from core.ports import ToolTurn
 from core.record import AttemptRow, Record
-from core.tenant import Key, Organisation
+from core.reservation import Reservation
+from core.tenant import Key, Limits, Organisation, Scope
 
 Item: TypeAlias = dict[str, Json]
 """A value in plain form."""
@@ -30,7 +31,7 @@ _RECORD = (
     *("org", "request_id", "key_id", "created_ms", "lease_until_ms", "requested_model", "surface", "stream"),
     *("model", "outcome", "settled_ms", "latency_ms", "ttft_ms", "finish_reason", "error_code", "version"),
 )
-_ATTEMPT = ("model", "host", "outcome", "ms", "charged", "upstream_status", "upstream_code")
+_ATTEMPT = ("model", "host", "outcome", "ms", "charged", "upstream_status", "upstream_code", "own_key")
 _USAGE = (
     *("input_tokens", "cached_tokens", "cache_write_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens"),
     *("input_audio_tokens", "input_image_tokens", "output_tokens", "reasoning_tokens", "output_audio_tokens"),
@@ -38,8 +39,10 @@ _USAGE = (
 )
 _CHARGE = ("total", "input", "output", "guardrail")
 _KEY = ("digest", "id", "org", "name", "hint", "created_ms", "expires_ms", "revoked_ms")
-_ORGANISATION = ("id", "name", "created_ms")
-_TOOL_TURN = ("model", "host", "reasoning", "signatures", "upstream_ids")
+_ORGANISATION = ("id", "name", "created_ms", "plan")
+_LIMITS = tuple(Limits.__dataclass_fields__)
+_SCOPES = {scope.value: scope for scope in Scope}
+_TOOL_TURN = ("model", "host", "reasoning", "signatures", "upstream_ids", "sealed", "lost")
 _THINKING = ("text", "signature", "redacted", "detail", "calls_before")
 
 
@@ -72,98 +75,132 @@ def unreadable(error: Exception) -> StoreUnavailable:
 
 def record_item(record: Record) -> Item:
     """A record in plain form."""
-    item = _scalars(record, _RECORD)
+    item = scalars(record, _RECORD)
     item["decision"] = record.decision
     item["attempts"] = [_attempt_item(row) for row in record.attempts]
     if record.usage is not None:
-        item["usage"] = _scalars(record.usage, _USAGE)
+        item["usage"] = scalars(record.usage, _USAGE)
     if record.charge is not None:
-        item["charge"] = _scalars(record.charge, _CHARGE)
+        item["charge"] = scalars(record.charge, _CHARGE)
+    if record.reservation is not None:
+        amounts = {subject: dict(held) for subject, held in record.reservation.amounts.items()}
+        item["reservation"] = {"expires_ms": record.reservation.expires_ms, "amounts": amounts}
     return item
 
 
 def record_value(item: Item) -> Record:
     """The record in an item."""
     return Record(
-        **_known(item, _RECORD),
+        **known(item, _RECORD),
         decision=item.get("decision", {}),
         attempts=tuple(_attempt_value(row) for row in item.get("attempts", ())),
         usage=_usage_value(item),
-        charge=Charge(**_known(item["charge"], _CHARGE)) if "charge" in item else None,
+        charge=Charge(**known(item["charge"], _CHARGE)) if "charge" in item else None,
+        reservation=_reservation_value(item),
     )
 
 
 def key_item(key: Key) -> Item:
-    """A key in plain form."""
-    item = _scalars(key, _KEY) | {"version": ITEM_VERSION, "policies": list(key.policies)}
+    """A key in plain form, but for when it was last used: that is written far more often, so it is kept beside it."""
+    item = scalars(key, _KEY) | {"version": ITEM_VERSION, "policies": list(key.policies)}
+    item["scopes"] = [scope.value for scope in key.scopes]
     if key.models is not None:
         item["models"] = list(key.models)
-    return item
+    return item | limits_item(key.limits)
 
 
 def key_value(item: Item) -> Key:
     """The key in an item."""
-    members = _known(item, _KEY)
-    for name, names in _known(item, ("policies", "models")).items():
+    members = known(item, (*_KEY, "last_used_ms")) | limits_member(item)
+    for name, names in known(item, ("policies", "models")).items():
         members[name] = tuple(names)
+    if "scopes" in item:
+        members["scopes"] = tuple(_SCOPES[name] for name in item["scopes"] if name in _SCOPES)
     return Key(**members)
 
 
 def organisation_item(organisation: Organisation) -> Item:
-    """An organisation in plain form."""
-    exact = {"markup": str(organisation.markup), "discount": str(organisation.discount)}
-    return _scalars(organisation, _ORGANISATION) | {"version": ITEM_VERSION} | exact
+    """An organisation in plain form, but for its credits: those are added to, so they are kept beside it."""
+    shares = {"markup": str(organisation.markup), "discount": str(organisation.discount)}
+    item = scalars(organisation, _ORGANISATION) | {"version": ITEM_VERSION} | shares
+    return item | limits_item(organisation.limits)
 
 
 def organisation_value(item: Item) -> Organisation:
     """The organisation in an item."""
-    return Organisation(**_known(item, _ORGANISATION), **_exact(item, ("markup", "discount")))
+    members = known(item, (*_ORGANISATION, "credit_micros")) | limits_member(item)
+    return Organisation(**members, **exact(item, ("markup", "discount")))
 
 
 def tool_turn_item(turn: ToolTurn) -> Item:
     """A tool turn in plain form."""
-    thinking = [_scalars(block, _THINKING) for block in turn.thinking]
-    return _scalars(turn, _TOOL_TURN) | {"version": ITEM_VERSION, "thinking": thinking}
+    item = scalars(turn, _TOOL_TURN) | {"version": ITEM_VERSION}
+    item["thinking"] = [scalars(block, _THINKING) for block in turn.thinking]
+    item["sealed_for"] = list(turn.sealed_for)
+    return item
 
 
 def tool_turn_value(item: Item) -> ToolTurn:
     """The tool turn in an item."""
-    thinking = tuple(SealedThinking(**_known(block, _THINKING)) for block in item.get("thinking", ()))
-    return ToolTurn(**_known(item, _TOOL_TURN), thinking=thinking)
+    thinking = tuple(SealedThinking(**known(block, _THINKING)) for block in item.get("thinking", ()))
+    sealed_for = tuple(item.get("sealed_for", ()))
+    return ToolTurn(**known(item, _TOOL_TURN), thinking=thinking, sealed_for=sealed_for)
+
+
+def limits_item(limits: Limits) -> Item:
+    """Limits in plain form, as a member that is left out where there are none."""
+    bounds = scalars(limits, _LIMITS)
+    return {"limits": bounds} if bounds else {}
+
+
+def limits_member(item: Mapping[str, Json]) -> dict[str, Any]:
+    """The limits in an item, as an argument; none where it has none."""
+    return {"limits": Limits(**known(item["limits"], _LIMITS))} if "limits" in item else {}
 
 
 def _attempt_item(row: AttemptRow) -> Item:
-    item = _scalars(row, _ATTEMPT)
+    item = scalars(row, _ATTEMPT)
     if row.usage is not None:
-        item["usage"] = _scalars(row.usage, _USAGE)
+        item["usage"] = scalars(row.usage, _USAGE)
     if row.input_pico is not None:
         item["input_pico"] = str(row.input_pico)
     if row.output_pico is not None:
         item["output_pico"] = str(row.output_pico)
+    if row.likely_pico is not None:
+        item["likely_pico"] = str(row.likely_pico)
     return item
 
 
 def _attempt_value(item: Item) -> AttemptRow:
-    exact = _exact(item, ("input_pico", "output_pico"))
-    return AttemptRow(**_known(item, _ATTEMPT), usage=_usage_value(item), **exact)
+    costs = exact(item, ("input_pico", "output_pico", "likely_pico"))
+    return AttemptRow(**known(item, _ATTEMPT), usage=_usage_value(item), **costs)
+
+
+def _reservation_value(item: Item) -> Reservation | None:
+    found = item.get("reservation")
+    if found is None:
+        return None
+    return Reservation(item["org"], item["request_id"], found["expires_ms"], found["amounts"])
 
 
 def _usage_value(item: Item) -> Usage | None:
-    return Usage(**_known(item["usage"], _USAGE)) if "usage" in item else None
+    return Usage(**known(item["usage"], _USAGE)) if "usage" in item else None
 
 
-def _scalars(value: object, names: tuple[str, ...]) -> Item:
-    # None is every such member's default, so leaving it out loses nothing.
+def scalars(value: object, names: tuple[str, ...]) -> Item:
+    """Those members of a value that are not None, which must be the default of all of them."""
     found = ((name, getattr(value, name)) for name in names)
     return {name: member for name, member in found if member is not None}
 
 
-def _known(item: Mapping[str, Json], names: tuple[str, ...]) -> dict[str, Any]:
+def known(item: Mapping[str, Json], names: tuple[str, ...]) -> dict[str, Any]:
+    """Those members that an item has."""
     return {name: item[name] for name in names if name in item}
 
 
-def _exact(item: Mapping[str, Json], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: Fraction(number) for name, number in _known(item, names).items()}
+def exact(item: Mapping[str, Json], names: tuple[str, ...]) -> dict[str, Any]:
+    """The same for exact numbers."""
+    return {name: Fraction(number) for name, number in known(item, names).items()}
 
 
 def _mapping(value: object) -> Json:

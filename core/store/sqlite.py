@@ -17,9 +17,15 @@ from sqlite3 import Connection
 from core.ports import ToolTurn
 from core.record import Record
 from core.store import schema
+from core.store.sqlite_answers import SqliteAnswers
+from core.store.sqlite_directory import SqliteDirectory
 from core.store.sqlite_file import Durability
+from core.store.sqlite_health import SqliteHealth
+from core.store.sqlite_limits import SqliteLimits
+from core.store.sqlite_opinions import SqliteOpinions
+from core.store.sqlite_setup import SqliteSetup
 from core.store.sqlite_thread import SqliteThread
-from core.tenant import Key, Organisation
+from core.store.sqlite_totals import SqliteTotals, settle_and_count
 
 DAY_MS = 86_400_000
 RECALL_MS = DAY_MS
@@ -34,23 +40,24 @@ _BINDINGS = 500
 _INSERT = """INSERT INTO record (org, request_id, lease_until_ms, settled, expires_ms, item)
     VALUES (?, ?, ?, ?, ?, ?)"""
 _OPEN = f"{_INSERT} ON CONFLICT (org, request_id) DO NOTHING"
-_SETTLE = f"""{_INSERT} ON CONFLICT (org, request_id) DO UPDATE
-    SET lease_until_ms = excluded.lease_until_ms, settled = 1, item = excluded.item
-    WHERE settled = 0"""
 _RENEW = """UPDATE record SET lease_until_ms = max(lease_until_ms, ?)
     WHERE org = ? AND request_id = ? AND settled = 0"""
+_MARK = "UPDATE record SET item = ? WHERE org = ? AND request_id = ? AND settled = 0"
 _TIDY = """DELETE FROM record WHERE expires_ms <= ?
     AND n IN (SELECT n FROM record ORDER BY n LIMIT ?)"""
 _RECORD = "SELECT item, lease_until_ms FROM record WHERE org = ? AND request_id = ?"
+_ANY_RECORD = """SELECT item, lease_until_ms FROM record
+    WHERE org IN (SELECT id FROM organisation) AND request_id = ?"""
 _RECORDS = """SELECT item, lease_until_ms FROM record WHERE org = ?
     ORDER BY request_id DESC LIMIT ?"""
 _OVERDUE = """SELECT item, lease_until_ms FROM record WHERE settled = 0 AND lease_until_ms < ?
     ORDER BY lease_until_ms, request_id LIMIT ?"""
-_KEYS = "SELECT item FROM api_key WHERE org = ? ORDER BY created_ms, id"
 _REMEMBER = "INSERT OR REPLACE INTO tool_turn (org, call_id, expires_ms, item) VALUES (?, ?, ?, ?)"
 
 
-class SqliteStore:
+class SqliteStore(
+    SqliteDirectory, SqliteSetup, SqliteOpinions, SqliteHealth, SqliteTotals, SqliteLimits, SqliteAnswers
+):
     """The `Store` port on a file; nothing is opened before it is needed.
 
     Args:
@@ -95,6 +102,10 @@ class SqliteStore:
         """Extend the lease of an open record; an earlier moment than the present one is ignored."""
         await self._execute(_RENEW, (lease_until_ms, org, request_id))
 
+    async def mark(self, record: Record) -> None:
+        """Note the attempts so far on an open record; see `Ledger.mark`."""
+        await self._execute(_MARK, (_text(schema.record_item(record)), record.org, record.request_id))
+
     async def settle(self, record: Record) -> bool:
         """Make a record final; see `Ledger.settle`.
 
@@ -103,11 +114,17 @@ class SqliteStore:
         """
         if not record.is_settled:
             raise ValueError("a record that is not settled cannot be kept as final")
-        return await self._execute(_SETTLE, self._row(record)) == 1
+        row = self._row(record)
+        return await self._thread.write(lambda connection: settle_and_count(connection, record, row))
 
     async def record(self, org: str, request_id: str) -> Record | None:
         """One record of that organisation, or None."""
         found = await self._select(_RECORD, (org, request_id))
+        return _record(*found[0]) if found else None
+
+    async def any_record(self, request_id: str) -> Record | None:
+        """The record of that id, whichever organisation's it is, or None."""
+        found = await self._select(_ANY_RECORD, (request_id,))
         return _record(*found[0]) if found else None
 
     async def records(self, org: str, limit: int) -> Sequence[Record]:
@@ -117,39 +134,6 @@ class SqliteStore:
     async def overdue(self, now_ms: int, limit: int) -> Sequence[Record]:
         """Open records whose lease has passed, the earliest lease first."""
         return [_record(*row) for row in await self._select(_OVERDUE, (now_ms, max(0, limit)))]
-
-    async def key(self, digest: str) -> Key | None:
-        """The key with that SHA-256, live or not, or None."""
-        found = await self._select("SELECT item FROM api_key WHERE digest = ?", (digest,))
-        return schema.loads(found[0][0], schema.key_value) if found else None
-
-    async def keys(self, org: str) -> Sequence[Key]:
-        """The organisation's keys, oldest first."""
-        found = await self._select(_KEYS, (org,))
-        return [schema.loads(item, schema.key_value) for (item,) in found]
-
-    async def save_key(self, key: Key) -> None:
-        """Write a key; one with the same digest is replaced."""
-        row = (key.digest, key.org, key.created_ms, key.id, _text(schema.key_item(key)))
-        await self._execute(
-            "INSERT OR REPLACE INTO api_key (digest, org, created_ms, id, item) VALUES (?, ?, ?, ?, ?)",
-            row,
-        )
-
-    async def organisation(self, org: str) -> Organisation | None:
-        """The organisation, or None."""
-        found = await self._select("SELECT item FROM organisation WHERE id = ?", (org,))
-        return schema.loads(found[0][0], schema.organisation_value) if found else None
-
-    async def organisations(self) -> Sequence[Organisation]:
-        """All organisations, by id."""
-        found = await self._select("SELECT item FROM organisation ORDER BY id", ())
-        return [schema.loads(item, schema.organisation_value) for (item,) in found]
-
-    async def save_organisation(self, organisation: Organisation) -> None:
-        """Write an organisation; one with the same id is replaced."""
-        row = (organisation.id, _text(schema.organisation_item(organisation)))
-        await self._execute("INSERT OR REPLACE INTO organisation (id, item) VALUES (?, ?)", row)
 
     async def remember(self, org: str, call_ids: Sequence[str], turn: ToolTurn, now_ms: int) -> None:
         """Keep a turn under each of its calls' ids, for 24 hours."""

@@ -48,6 +48,127 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )""",
         "CREATE INDEX tool_turn_expiry ON tool_turn (expires_ms)",
     ),
+    (
+        # Kept beside the items: one is added to, the other written often.
+        "ALTER TABLE organisation ADD COLUMN credit_micros INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE api_key ADD COLUMN last_used_ms INTEGER",
+        """CREATE TABLE payment (
+            org TEXT NOT NULL,
+            name TEXT NOT NULL,
+            micros INTEGER NOT NULL,
+            paid_ms INTEGER NOT NULL,
+            PRIMARY KEY (org, name)
+        ) WITHOUT ROWID""",
+        # What organisations set up: policies, own keys, a catalog; `kind` says what an entry is.
+        """CREATE TABLE setup (
+            org TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            name TEXT NOT NULL,
+            item TEXT NOT NULL,
+            PRIMARY KEY (org, kind, name)
+        ) WITHOUT ROWID""",
+        """CREATE TABLE opinion (
+            org TEXT NOT NULL,
+            model TEXT NOT NULL,
+            task TEXT NOT NULL,
+            count INTEGER NOT NULL,
+            sum_thousandths INTEGER NOT NULL,
+            PRIMARY KEY (org, model, task)
+        ) WITHOUT ROWID""",
+        """CREATE TABLE plan (
+            id TEXT PRIMARY KEY,
+            item TEXT NOT NULL
+        ) WITHOUT ROWID""",
+    ),
+    (
+        """CREATE TABLE opinion_score (
+            org TEXT NOT NULL,
+            request_id TEXT NOT NULL,
+            model TEXT NOT NULL,
+            task TEXT NOT NULL,
+            thousandths INTEGER NOT NULL,
+            expires_ms INTEGER NOT NULL,
+            PRIMARY KEY (org, request_id)
+        ) WITHOUT ROWID""",
+        "CREATE INDEX opinion_score_expiry ON opinion_score (expires_ms)",
+        """CREATE TABLE host_health (
+            name TEXT PRIMARY KEY,
+            cooling_until_ms INTEGER NOT NULL,
+            cooldowns INTEGER NOT NULL,
+            ttft_ms INTEGER,
+            ttft_at_ms INTEGER NOT NULL
+        ) WITHOUT ROWID""",
+    ),
+    (
+        """CREATE TABLE total (
+            org TEXT NOT NULL,
+            quarter INTEGER NOT NULL,
+            key_id TEXT NOT NULL,
+            model TEXT NOT NULL,
+            task TEXT NOT NULL,
+            requests INTEGER NOT NULL,
+            errors INTEGER NOT NULL,
+            unpriced INTEGER NOT NULL,
+            input_tokens INTEGER NOT NULL,
+            cached_tokens INTEGER NOT NULL,
+            cache_write_tokens INTEGER NOT NULL,
+            input_audio_tokens INTEGER NOT NULL,
+            input_image_tokens INTEGER NOT NULL,
+            output_tokens INTEGER NOT NULL,
+            reasoning_tokens INTEGER NOT NULL,
+            output_audio_tokens INTEGER NOT NULL,
+            cost_micros INTEGER NOT NULL,
+            PRIMARY KEY (org, quarter, key_id, model, task)
+        ) WITHOUT ROWID""",
+        # Requests that were settled before there were totals; what cannot be read is in no list either.
+        """INSERT INTO total SELECT org, created_ms / 900000, key_id, model, task, count(*),
+            sum(outcome IN ('failed', 'interrupted')), sum(cost IS NULL), sum(coalesce(input, 0)),
+            sum(coalesce(cached, 0)), sum(coalesce(written, 0) + coalesce(written_5m, 0) + coalesce(written_1h, 0)),
+            sum(coalesce(input_audio, 0)), sum(coalesce(input_image, 0)), sum(coalesce(output, 0)),
+            sum(coalesce(reasoning, 0)), sum(coalesce(output_audio, 0)), sum(coalesce(cost, 0))
+            FROM (SELECT org,
+                coalesce(json_extract(item, '$.model'), json_extract(item, '$.decision.pick'), '') AS model,
+                coalesce(json_extract(item, '$.decision.task'), '') AS task,
+                json_extract(item, '$.created_ms') AS created_ms, json_extract(item, '$.key_id') AS key_id,
+                json_extract(item, '$.outcome') AS outcome, json_extract(item, '$.charge.total') AS cost,
+                json_extract(item, '$.usage.input_tokens') AS input,
+                json_extract(item, '$.usage.cached_tokens') AS cached,
+                json_extract(item, '$.usage.cache_write_tokens') AS written,
+                json_extract(item, '$.usage.cache_write_5m_tokens') AS written_5m,
+                json_extract(item, '$.usage.cache_write_1h_tokens') AS written_1h,
+                json_extract(item, '$.usage.input_audio_tokens') AS input_audio,
+                json_extract(item, '$.usage.input_image_tokens') AS input_image,
+                json_extract(item, '$.usage.output_tokens') AS output,
+                json_extract(item, '$.usage.reasoning_tokens') AS reasoning,
+                json_extract(item, '$.usage.output_audio_tokens') AS output_audio
+                FROM record WHERE settled = 1 AND json_valid(item))
+            GROUP BY 1, 2, 3, 4, 5""",
+    ),
+    (
+        # What an organisation or a key has used of its limits; `subject` says which of them.
+        """CREATE TABLE limited (
+            org TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            item TEXT NOT NULL,
+            PRIMARY KEY (org, subject)
+        ) WITHOUT ROWID""",
+    ),
+    (
+        # Sealed answers, under the keys that their callers gave them.
+        """CREATE TABLE answer (
+            org TEXT NOT NULL,
+            key_id TEXT NOT NULL,
+            name TEXT NOT NULL,
+            body TEXT NOT NULL,
+            request_id TEXT NOT NULL,
+            lease_until_ms INTEGER NOT NULL,
+            expires_ms INTEGER NOT NULL,
+            phase TEXT NOT NULL,
+            answer TEXT,
+            PRIMARY KEY (org, key_id, name)
+        )""",
+        "CREATE INDEX answer_expiry ON answer (expires_ms)",
+    ),
 )
 
 # By SQLite's primary result code (https://www.sqlite.org/rescode.html, read 2026-11-30).

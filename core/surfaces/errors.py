@@ -21,8 +21,9 @@ def error_answer(
         request_id: In the `req-` form.
         header_prefix: What our own headers begin with.
     """
-    headers = answer_headers(header_prefix, request_id)
-    if error.retry_after_s is not None:
+    headers = {**answer_headers(header_prefix, request_id), **error.headers}
+    # Elsewhere it is a host's wish, and SDKs would wait in vain.
+    if error.retry_after_s is not None and may_repeat(error):
         headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
     if not may_repeat(error):
         headers["x-should-retry"] = "false"

@@ -8,6 +8,7 @@ from typing import Final
 from core.catalog.model import Abilities, Host, Model
 from core.chat import Json
 from core.money import PICO_PER_MICRO, ContextTier, Prices, Rates
+from core.surfaces.quality import NOTHING_SAID, Opinions, quality_object
 
 _RATES: Final = tuple(each.name for each in fields(Rates))
 
@@ -15,17 +16,22 @@ Supported = Callable[[Model], Sequence[str]]
 """Gives the request fields that a model takes in some form."""
 
 
-def model_list(models: Iterable[Model], supported: Supported | None = None) -> dict[str, Json]:
+def model_list(
+    models: Iterable[Model], supported: Supported | None = None, opinions: Opinions = NOTHING_SAID
+) -> dict[str, Json]:
     """The body of `GET /models`.
 
     Args:
         models: Those that may be shown, in the order to show them.
         supported: The request fields that a model takes; left out where it is not told.
+        opinions: What the organisation's callers said, by model and task.
     """
-    return {"object": "list", "data": [model_object(model, supported) for model in models]}
+    return {"object": "list", "data": [model_object(model, supported, opinions) for model in models]}
 
 
-def model_object(model: Model, supported: Supported | None = None) -> dict[str, Json]:
+def model_object(
+    model: Model, supported: Supported | None = None, opinions: Opinions = NOTHING_SAID
+) -> dict[str, Json]:
     """One model. Prices are US dollars per million tokens, at the cheapest host; null while none is known."""
     abilities = model.abilities
     made: dict[str, Json] = {
@@ -41,10 +47,7 @@ def model_object(model: Model, supported: Supported | None = None) -> dict[str, 
         "modalities": _modalities(abilities),
         "prices": _cheapest(model.hosts),
         "abilities": _abilities(abilities),
-        "quality": {
-            task: {"value": score.value, "source": score.source, "date": score.date}
-            for task, score in model.quality.items()
-        },
+        "quality": quality_object(model, opinions),
     }
     if supported is not None:
         made["supported_parameters"] = list(supported(model))

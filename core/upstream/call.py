@@ -7,18 +7,24 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeAlias
 
+from core.accounts.own_keys import own_key_failed
 from core.catalog.model import Format, Target, Vendor
 from core.chat import ChatRequest
+from core.errors import AccountFailure, Interrupted, UpstreamFailure
 from core.events import Event
 from core.ports import Clock, ToolTurn
 from core.providers.base import Credential, Media, Prepared, Provider, RemoteMedia, StreamDecoder
 from core.turn import MintCallId, Turn
 from core.upstream.client import UpstreamClient, UpstreamResponse
+from core.upstream.discretion import silence
 from core.upstream.drain import Metered, Tap
 from core.waiting import Background
 
 Credentials: TypeAlias = Callable[[Vendor], Awaitable[Credential]]
 """Gives a vendor's credential; raises `AccountFailure` when there is none."""
+
+OwnCredentials: TypeAlias = Callable[[str, Vendor], Awaitable[Credential]]
+"""Gives an organisation's own credential at a vendor; raises `OwnKeyFailure` when there is none that works."""
 
 Fetch: TypeAlias = Callable[[RemoteMedia], Awaitable[Media]]
 """Fetches remote media safely; raises `InvalidRequest` when it may not or cannot be had."""
@@ -32,6 +38,7 @@ class Caller:
         provider: The codec of a format.
         client: Sends them.
         credentials: Where keys come from, asked anew for each call.
+        own_credentials: The same for calls on an organisation's own account.
         fetch: Where remote media comes from.
         clock: For signatures and Retry-After.
         background: Keeps what goes on after its caller has left.
@@ -41,6 +48,7 @@ class Caller:
     provider: Callable[[Format], Provider]
     client: UpstreamClient
     credentials: Credentials
+    own_credentials: OwnCredentials
     fetch: Fetch
     clock: Clock
     background: Background
@@ -58,16 +66,18 @@ class Caller:
         provider = self.provider(target.vendor.format)
         media = {remote.url: await self.fetch(remote) for remote in provider.needs(request, target)}
         outgoing = provider.encode(request, target, Prepared(media=media, turns=turns))
-        credential = await self.credentials(target.vendor)
+        credential = await self._credential(target)
         signed = provider.sign(outgoing, credential, self._now())
         async with AsyncExitStack() as stack:
+            stack.push(_told_with_care(target, request, credential))
             response = await stack.enter_async_context(await self.client.send(signed))
             if response.status != 200:
                 body = await response.body()
                 raise provider.decode_error(target, response.status, response.headers, body, self._now())
             decoder = provider.decoder(signed, response.status, response.headers)
             turn = Turn(mint)
-            chunks = self._chunks(target, response, decoder, stack)
+            broken: list[Interrupted] = []
+            chunks = self._chunks(target, response, decoder, stack, broken)
             stack.push_async_callback(chunks.aclose)
             async for data in chunks:
                 yield turn.feed(decoder.feed(data))
@@ -75,20 +85,38 @@ class Caller:
                     break
                 # A failure that came with these events must not wait for bytes that may never come.
                 decoder.feed(b"")
-            yield turn.feed(decoder.close()) + turn.close()
+            try:
+                last = turn.feed(decoder.close()) + turn.close()
+            except Interrupted as incomplete:
+                raise broken[0] if broken else incomplete from None
+            yield last
 
     async def _chunks(
-        self, target: Target, response: UpstreamResponse, decoder: StreamDecoder, stack: AsyncExitStack
+        self,
+        target: Target,
+        response: UpstreamResponse,
+        decoder: StreamDecoder,
+        stack: AsyncExitStack,
+        broken: list[Interrupted],
     ) -> AsyncGenerator[bytes, None]:
-        """The body; where the host bills to the end, a call that is abandoned goes on without the caller."""
+        """The body; where the host bills to the end, a call that is abandoned goes on without the caller.
+
+        A body that breaks off ends here, and says so in `broken`: whether the answer was complete by then is for its
+        decoder to say.
+        """
         if not target.vendor.drains:
-            async for data in response.chunks():
-                yield data
+            try:
+                async for data in response.chunks():
+                    yield data
+            except Interrupted as error:
+                broken.append(error)
             return
         tap = Tap(response, self.background, self.clock)
         try:
             async for data in tap.chunks():
                 yield data
+        except Interrupted as error:
+            broken.append(error)
         except (GeneratorExit, asyncio.CancelledError):
             if not decoder.done:
                 stack.pop_all()  # the drain closes the response
@@ -98,5 +126,29 @@ class Caller:
             if decoder.done:
                 tap.stop()
 
+    async def _credential(self, target: Target) -> Credential:
+        if target.owner is None:
+            return await self.credentials(target.vendor)
+        return await self.own_credentials(target.owner, target.vendor)
+
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self.clock.now(), UTC)
+
+
+def _told_with_care(
+    target: Target, request: ChatRequest, credential: Credential
+) -> Callable[[object, BaseException | None, object], None]:
+    """What takes out of a failure what it must not tell, and blames an organisation's own key for its account's."""
+
+    def leave(kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, UpstreamFailure):
+            silence(error, request, credential)
+        if isinstance(error, AccountFailure) and target.owner is not None:
+            raise own_key_failed(
+                target.vendor.name,
+                detail=error.detail,
+                upstream_status=error.upstream_status,
+                upstream_code=error.upstream_code,
+            ) from error
+
+    return leave

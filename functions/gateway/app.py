@@ -9,20 +9,23 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
+from core.administration.office import Office
 from core.errors import GatewayError, InternalError, MethodNotAllowed, NotFound
+from core.idempotency import HEADER
 from core.ports import Clock, Journal
 from core.service import Service
 from core.surfaces.errors import error_answer
-from core.surfaces.models import Supported, model_list, model_object
 from core.surfaces.surface import SURFACES, Surface
-from core.tenant import Key
+from core.tenant import Scope
+from functions.gateway.admin import add_admin
+from functions.gateway.deadline import DEADLINE
 from functions.gateway.decisions import add_decisions
-from functions.gateway.incoming import body_of, json_answer, token_of
-from functions.gateway.listing import SupportedFields
+from functions.gateway.head import answer_head
+from functions.gateway.incoming import body_of, token_of
+from functions.gateway.listing import SupportedFields, add_models
 from functions.gateway.reference import add_reference
 from functions.gateway.respond import DeliveryOptions, ExchangeResponse
-
-DEADLINE = "headrace.deadline"
+from functions.gateway.usage import add_usage
 
 
 def create_app(
@@ -32,6 +35,8 @@ def create_app(
     connect: Callable[[], Awaitable[None]],
     close: Callable[[], Awaitable[None]],
     delivery: DeliveryOptions,
+    office: Callable[[], Office],
+    operator_sha256: str | None = None,
 ) -> FastAPI:
     """The application over a service.
 
@@ -42,6 +47,8 @@ def create_app(
         connect: Run when the application starts.
         close: Run when it stops.
         delivery: How chat completions are delivered.
+        office: Gives what the operator's use cases work with.
+        operator_sha256: The SHA-256 of the operator's key, in hex, or None.
     """
 
     @asynccontextmanager
@@ -55,10 +62,14 @@ def create_app(
     _add_failures(app, service, journal)
     _add_health(app, service)
     add_reference(app, lambda: service().parts.header_prefix)
-    supported = SupportedFields(service)
+    supported = SupportedFields(lambda: service().parts.catalog)
     for surface in SURFACES:
-        _add_surface(app, surface, service, journal, clock, supported, delivery)
+        _add_surface(app, surface, service, journal, clock, delivery)
+        add_models(app, surface, service, supported)
         add_decisions(app, surface, service)
+        add_usage(app, surface, service)
+    add_admin(app, service, office, operator_sha256)
+    answer_head(app.routes)
     return app
 
 
@@ -68,34 +79,18 @@ def _add_surface(
     service: Callable[[], Service],
     journal: Journal,
     clock: Clock,
-    supported: Supported,
     delivery: DeliveryOptions,
 ) -> None:
     async def chat_completions(request: Request) -> Response:
         gateway = service()
         request.state.request_id = request_id = gateway.parts.new_request_id()
-        key = await gateway.authenticate(token_of(request))
-        exchange = gateway.chat(surface, key, request_id, await body_of(request), request.scope.get(DEADLINE))
+        key = await gateway.authenticate(token_of(request), Scope.INFERENCE)
+        body, ends_at = await body_of(request), request.scope.get(DEADLINE)
+        named = request.headers.get(HEADER)
+        exchange = gateway.chat(surface, key, request_id, body, ends_at, idempotency_key=named)
         return ExchangeResponse(exchange, clock, journal, delivery)
 
-    async def models(request: Request) -> Response:
-        gateway = service()
-        key = await _maybe_key(gateway, request)
-        return json_answer(gateway, model_list(gateway.models(key), supported))
-
-    async def model(request: Request, model_id: str) -> Response:
-        gateway = service()
-        key = await _maybe_key(gateway, request)
-        return json_answer(gateway, model_object(gateway.model(key, model_id), supported))
-
     app.add_api_route(f"{surface.prefix}/chat/completions", chat_completions, methods=["POST"])
-    app.add_api_route(f"{surface.prefix}/models", models, methods=["GET"])
-    app.add_api_route(f"{surface.prefix}/models/{{model_id:path}}", model, methods=["GET"])
-
-
-async def _maybe_key(gateway: Service, request: Request) -> Key | None:
-    token = token_of(request)
-    return await gateway.authenticate(token) if token else None
 
 
 def _add_health(app: FastAPI, service: Callable[[], Service]) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 from mangum import Mangum
 from mangum.types import ASGI, LambdaContext, LambdaEvent, Receive, Scope, Send
 
-from functions.gateway.streaming.contract import DEADLINE, Gateway, Prepare
+from functions.gateway.deadline import DEADLINE
+from functions.gateway.streaming.contract import Gateway, Prepare
 from functions.gateway.streaming.serve import AFTER_RESPONSE_S, ASLEEP_S
 
 log = logging.getLogger(__name__)

@@ -3,43 +3,45 @@
 The second phase runs after a snapshot was restored, so that no socket, credential or random state is in the snapshot.
 """
 
+import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
+from secrets import token_bytes
 
 import httpx
 
 from core.accounts.directory import CachedDirectory
-from core.catalog.loader import load_catalog
+from core.administration.office import Office
 from core.catalog.model import Target
 from core.chat import Usage
+from core.own_keys import OwnKeys
 from core.parts import Parts
 from core.ports import Clock, Journal, Store
 from core.providers.refusals import refusal_traits
 from core.providers.registry import provider
+from core.recent_turns import RecentTurns
+from core.routing.offers import Offers, make_offers
 from core.routing.reading import read
 from core.routing.router import Router
 from core.routing.weights import shipped_weights
+from core.sealed_turns import SealedTurns
 from core.secrets import Secrets
 from core.service import Service
+from core.sharing import Sharing
+from core.sweep import keep_swept
 from core.upstream.call import Caller
 from core.upstream.client import UpstreamClient
 from core.upstream.fetch import Fetcher
 from core.waiting import Background
 from functions.gateway.app import create_app
+from functions.gateway.aws_credentials import aws_credentials
 from functions.gateway.clock import SystemClock
 from functions.gateway.identity import new_request_id
 from functions.gateway.logs import Logs
 from functions.gateway.respond import DeliveryOptions
+from functions.gateway.sealing import make_sealer
 from functions.settings import Settings
-
-AWS_CREDENTIAL_VARIABLES = (
-    "AWS_ACCESS_KEY_ID",
-    "AWS_PROFILE",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-)
 
 
 class Gateway:
@@ -53,6 +55,8 @@ class Gateway:
         own_catalog: More catalog files, each a name and its TOML.
         wrap_store: Puts something between the gateway and its store.
         journal: Where faults and spilled records go; the structured log unless given.
+        keeps_up: Whether the process goes on between requests, so that it can learn of hosts' health meanwhile, and
+            settle what dead processes left open.
     """
 
     def __init__(
@@ -64,19 +68,32 @@ class Gateway:
         own_catalog: tuple[tuple[str, str], ...] = (),
         wrap_store: Callable[[Store], Store] | None = None,
         journal: Journal | None = None,
+        keeps_up: bool = False,
     ) -> None:
         self._settings = settings
         self._variables = variables
         self._transport = transport
         self._clock = clock or SystemClock()
         self._own_catalog = own_catalog
-        self._make_store = _store_maker(settings)
+        self._make_store = _store_maker(settings, self._clock)
         self._wrap_store = wrap_store or (lambda store: store)
         self._journal = journal or Logs(settings.log_level)
         self._service: Service | None = None
         self._client: UpstreamClient | None = None
+        self._keeps_up = keeps_up
+        self._keeping_up: asyncio.Task[None] | None = None
         delivery = DeliveryOptions(settings.header_prefix, settings.early_commit_s)
-        self.app = create_app(lambda: self.service, self._journal, self._clock, self.connect, self.close, delivery)
+        self._office: Office | None = None
+        self.app = create_app(
+            lambda: self.service,
+            self._journal,
+            self._clock,
+            self.connect,
+            self.close,
+            delivery,
+            lambda: self.office,
+            settings.operator_key_sha256,
+        )
 
     @property
     def service(self) -> Service:
@@ -85,28 +102,49 @@ class Gateway:
             raise RuntimeError("the gateway is not connected yet")
         return self._service
 
+    @property
+    def office(self) -> Office:
+        """What the operator's use cases work with; made when it is first needed."""
+        if self._office is None:
+            parts = self.service.parts
+            self._office = Office(
+                store=parts.store,
+                directory=parts.directory,
+                now_ms=lambda: round(self._clock.now() * 1000),
+                random_bytes=token_bytes,
+                offers=cache(lambda: every_offer(self._settings, self._own_catalog)),
+                sealer=parts.sealer,
+            )
+        return self._office
+
     async def connect(self) -> None:
         """Open the store and the HTTP client, read credentials. A second call does nothing."""
         if self._service is not None:
             return
         secrets = Secrets(
-            self._variables, self._clock, _secret_reader(self._settings), _aws_credentials(self._variables)
+            self._variables, self._clock, _secret_reader(self._settings), aws_credentials(self._variables)
         )
         await secrets.load()
         store = self._wrap_store(self._make_store())
+        sealer = make_sealer(self._settings, self._clock)
         transport = self._transport()
         self._client = UpstreamClient(transport)
         background = Background()
-        catalog = load_catalog(_own_files(self._settings, self._own_catalog), secrets.has)
+        offers = make_offers(_own_files(self._settings, self._own_catalog), secrets.has, refusal_traits)
+        router = Router(offers, lambda request: read(request, shipped_weights()))
+        sharing = Sharing(router.health, store, self._clock, background)
+        directory = CachedDirectory(store, self._clock)
+        own_keys = OwnKeys(directory, sealer, self._clock)
         parts = Parts(
-            catalog=catalog,
-            router=Router(catalog, lambda request: read(request, shipped_weights()), refusal_traits),
+            catalog=offers.common.catalog,
+            router=router,
             store=store,
-            directory=CachedDirectory(store, self._clock),
+            directory=directory,
             caller=Caller(
                 provider,
                 self._client,
                 secrets.credential,
+                own_keys.credential,
                 Fetcher(transport, self._clock).fetch,
                 self._clock,
                 background,
@@ -117,9 +155,16 @@ class Gateway:
             background=background,
             jitter=random.SystemRandom().random,
             new_request_id=new_request_id,
+            memory=RecentTurns(SealedTurns(store, sealer)),
+            own_keys=own_keys,
+            sharing=sharing,
+            sealer=sealer,
             header_prefix=self._settings.header_prefix,
+            stream_silence_s=self._settings.stream_silence_s,
         )
         self._service = Service(parts)
+        if self._keeps_up:
+            self._keeping_up = asyncio.ensure_future(_all(sharing.keep_up(), keep_swept(store, self._clock)))
 
     def _metered(self, target: Target, usage: Usage | None) -> None:
         tokens = (None, None) if usage is None else (usage.input_tokens, usage.output_tokens)
@@ -134,17 +179,29 @@ class Gateway:
         """Finish what is under way, then close store and connections."""
         if self._service is None:
             return
+        if self._keeping_up is not None:
+            self._keeping_up.cancel()
+            await asyncio.wait([self._keeping_up])
         await self.after_response()
         if self._client is not None:
             await self._client.close()
         await self._service.parts.store.close()
-        self._service = None
+        self._service = self._office = None
+
+
+async def _all(*work: Awaitable[None]) -> None:
+    await asyncio.gather(*work)
 
 
 def _own_files(settings: Settings, more: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     if settings.catalog is None:
         return [*more]
     return [*more, (str(settings.catalog), settings.catalog.read_text("utf-8"))]
+
+
+def every_offer(settings: Settings, more: Sequence[tuple[str, str]] = ()) -> Offers:
+    """What there is to choose from for those who have a key at every vendor."""
+    return make_offers(_own_files(settings, more), lambda vendor: True, refusal_traits)
 
 
 def prepare(settings: Settings, variables: Mapping[str, str]) -> Gateway:
@@ -154,10 +211,10 @@ def prepare(settings: Settings, variables: Mapping[str, str]) -> Gateway:
 
 def open_store(settings: Settings) -> Store:
     """The store that the settings name; it opens nothing before it is needed."""
-    return _store_maker(settings)()
+    return _store_maker(settings, SystemClock())()
 
 
-def _store_maker(settings: Settings) -> Callable[[], Store]:
+def _store_maker(settings: Settings, clock: Clock) -> Callable[[], Store]:
     """What makes the store. Its module is imported now: only one of them is needed, and boto3 is slow to import."""
     if settings.store == "sqlite":
         from core.store.sqlite import SqliteStore
@@ -166,7 +223,11 @@ def _store_maker(settings: Settings) -> Callable[[], Store]:
     from core.store.dynamodb import DynamoStore
 
     config, ledger = settings.config_table or "", settings.ledger_table or ""
-    return lambda: DynamoStore(config, ledger, retention_days=settings.record_days)
+
+    async def pause(seconds: float) -> None:
+        await clock.sleep_until(clock.monotonic() + seconds * random.SystemRandom().random())
+
+    return lambda: DynamoStore(config, ledger, retention_days=settings.record_days, pause=pause)
 
 
 def _secret_reader(settings: Settings) -> Callable[[], str] | None:
@@ -179,22 +240,5 @@ def _secret_reader(settings: Settings) -> Callable[[], str] | None:
 
         secret: str = boto3.client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
         return secret
-
-    return read
-
-
-def _aws_credentials(variables: Mapping[str, str]) -> Callable[[], Any] | None:
-    """A reader of the process's AWS credentials, where the environment says that it has some.
-
-    Only then: boto3 would otherwise ask the instance metadata service, and wait for it where there is none.
-    """
-    if not any(variables.get(name) for name in AWS_CREDENTIAL_VARIABLES):
-        return None
-
-    def read() -> Any:
-        import boto3
-
-        credentials = boto3.Session().get_credentials()
-        return None if credentials is None else credentials.get_frozen_credentials()
 
     return read

@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from core.errors import InvalidRequest
 from core.service import Service
 from core.surfaces.surface import Surface
+from core.tenant import Scope
 from functions.gateway.incoming import body_of, json_answer, token_of
 
 USUAL_LIST = 20
@@ -20,22 +21,28 @@ def add_decisions(app: FastAPI, surface: Surface, service: Callable[[], Service]
     async def route(request: Request) -> Response:
         gateway = service()
         request.state.request_id = request_id = gateway.parts.new_request_id()
-        key = await gateway.authenticate(token_of(request))
+        key = await gateway.authenticate(token_of(request), Scope.INFERENCE)
         return json_answer(gateway, await gateway.route(surface, key, request_id, await body_of(request)), request_id)
 
     async def decisions(request: Request) -> Response:
         gateway = service()
-        key = await gateway.authenticate(token_of(request))
+        key = await gateway.authenticate(token_of(request), Scope.DECISIONS)
         return json_answer(gateway, await gateway.decisions(key, _limit(request)))
 
     async def decision(request: Request, response_id: str) -> Response:
         gateway = service()
-        key = await gateway.authenticate(token_of(request))
+        key = await gateway.authenticate(token_of(request), Scope.DECISIONS)
         return json_answer(gateway, await gateway.decision(key, response_id))
+
+    async def feedback(request: Request, response_id: str) -> Response:
+        gateway = service()
+        key = await gateway.authenticate(token_of(request), Scope.DECISIONS)
+        return json_answer(gateway, await gateway.feedback(key, response_id, await body_of(request)))
 
     app.add_api_route(f"{surface.prefix}/route", route, methods=["POST"])
     app.add_api_route(f"{surface.prefix}/routing-decisions", decisions, methods=["GET"])
     app.add_api_route(f"{surface.prefix}/routing-decisions/{{response_id}}", decision, methods=["GET"])
+    app.add_api_route(f"{surface.prefix}/routing-decisions/{{response_id}}/feedback", feedback, methods=["POST"])
 
 
 def _limit(request: Request) -> int:

@@ -1,10 +1,9 @@
 """Structured log lines: one JSON object each, with the request id; never a prompt, an answer or a key."""
 
-import orjson
 from aws_lambda_powertools import Logger
 
 from core.record import Record
-from core.store.schema import record_item
+from core.store.schema import dumps, record_item
 
 SPILL_MARKER = "ledger_spill"
 
@@ -21,7 +20,7 @@ class Logs:
 
     def spill(self, record: Record) -> None:
         """Keep a record that the store did not take; `headrace ledger replay` reads these lines back."""
-        item = orjson.dumps(record_item(record)).decode()
+        item = dumps(record_item(record)).decode()
         self._logger.error("The store did not take a record", marker=SPILL_MARKER, record=item)
 
     def drained(self, host: str, input_tokens: int | None, output_tokens: int | None) -> None:

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from core.errors import GatewayError, InternalError
 from core.exchange import Exchange
 from core.framing.sse import comment
+from core.idempotency import IdempotentExchange
 from core.ports import Clock, Journal
 from core.presentation import Head
 from core.surfaces.errors import error_answer
@@ -51,7 +52,9 @@ class ExchangeResponse(Response):
         options: How it is delivered.
     """
 
-    def __init__(self, exchange: Exchange, clock: Clock, journal: Journal, options: DeliveryOptions) -> None:
+    def __init__(
+        self, exchange: Exchange | IdempotentExchange, clock: Clock, journal: Journal, options: DeliveryOptions
+    ) -> None:
         super().__init__()
         self._exchange = exchange
         self._clock = clock
@@ -82,7 +85,12 @@ async def _gone(receive: Receive) -> None:
 
 class _Delivery:
     def __init__(
-        self, exchange: Exchange, clock: Clock, journal: Journal, options: DeliveryOptions, send: Send
+        self,
+        exchange: Exchange | IdempotentExchange,
+        clock: Clock,
+        journal: Journal,
+        options: DeliveryOptions,
+        send: Send,
     ) -> None:
         self._exchange = exchange
         self._clock = clock
@@ -126,13 +134,17 @@ class _Delivery:
             if now < due:
                 await self._clock.sleep_until(due)
             elif self._exchange.is_stream:
-                await self._open(answer_headers(self._prefix, self._exchange.request_id))
+                await self._open(self._early_headers())
                 await self._write(COMMENT)
             elif now >= self._early_at:
-                await self._open(answer_headers(self._prefix, self._exchange.request_id), JSON)
+                await self._open(self._early_headers(), JSON)
                 await self._write(WHITE_SPACE)
             else:
                 self._sent_at = now
+
+    def _early_headers(self) -> Mapping[str, str]:
+        """The headers of an answer that begins before it is known who gives it."""
+        return {**answer_headers(self._prefix, self._exchange.request_id), **self._exchange.limit_headers}
 
     async def _open(self, headers: Mapping[str, str], kind: Mapping[str, str] = EVENT_STREAM) -> None:
         if not self._started:

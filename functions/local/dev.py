@@ -52,7 +52,7 @@ def dev(
             llama = stack.enter_context(_demo_server(data, console))
             own = (("the demo model", demo_catalog(llama.base_url, CONTEXT_TOKENS)),)
         token = asyncio.run(_dev_key(settings, data))
-        gateway = Gateway(settings, variables, transport=ServerTransport, own_catalog=own)
+        gateway = Gateway(settings, variables, transport=ServerTransport, own_catalog=own, keeps_up=True)
         model = DEMO_MODEL if demo else "MODEL"
         server = _Server(
             uvicorn.Config(gateway.app, host=host, port=port, log_level="warning", access_log=False, lifespan="on"),

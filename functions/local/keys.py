@@ -1,98 +1,153 @@
-"""`headrace keys`: make, list and revoke callers' keys in the store that the settings name."""
+"""`headrace keys`: callers' keys in the store that the settings name."""
 
-import asyncio
-import secrets
-import time
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, Any
 
 import typer
 
-from core.accounts.keys import ENTROPY_BYTES, digest, hint, make_key
+from core.administration import keys
+from core.administration.office import Office
 from core.ports import Store
-from core.tenant import Key, Organisation
-from functions.gateway.compose import open_store
+from core.surfaces.admin.changes import is_identifier
+from core.surfaces.admin.keys import MOST_OVERLAP_HOURS, USUAL_OVERLAP_HOURS, key_object, parse_key, parse_key_changes
+from core.surfaces.admin.limits import limits_object
+from core.tenant import Key, Organisation, Scope
+from functions.local.office import body, in_office, joined, now_ms, office_of, show_json
 from functions.local.output import Refusal, show
-from functions.settings import environment, read_settings
 
-app = typer.Typer(help="Make, list and revoke the keys that callers use.", no_args_is_help=True)
+app = typer.Typer(help="Make, change, rotate and revoke the keys that callers use.", no_args_is_help=True)
+
+COLUMNS = ("id", "name", "hint", "policies", "scopes", "created", "expires", "revoked", "last_used")
+DAY_S = 86_400
 
 Org = Annotated[str, typer.Option("--org", help="The organisation that the key belongs to.")]
+KeyId = Annotated[str, typer.Argument(help="The id that `headrace keys list` shows.")]
+Days = Annotated[int | None, typer.Option("--days", min=1, help="Days from now until it expires.")]
+Policies = Annotated[
+    list[str] | None, typer.Option("--policy", help="A policy that it may use, its default first; can be repeated.")
+]
+Models = Annotated[list[str] | None, typer.Option("--model", help="A model that it may use; can be repeated.")]
+Scopes = Annotated[list[Scope] | None, typer.Option("--scope", help="What it is for; can be repeated. All if none.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-T = TypeVar("T")
 
 
 @app.command()
 def create(
     name: Annotated[str, typer.Argument(help="What the key is for, in your words.")],
     org: Org = "default",
-    days: Annotated[int | None, typer.Option("--days", min=1, help="Days until it expires; never if left out.")] = None,
+    days: Days = None,
+    policies: Policies = None,
+    models: Models = None,
+    scopes: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Make a key and show it, this once."""
-    token, key = _with_store(lambda store: create_key(store, org, name, days))
-    row = {**_row(key), "key": token}
-    if as_json:
-        show([row], ["key"], as_json=True)
-        return
-    typer.echo(token)
-    typer.echo(f"Keep it now: only its hash is stored. Its id is {key.id}.", err=True)
+    """Make a key and show it, this once. An organisation that is not there yet is made with it."""
+    members = parse_key(body({"name": name, **_bounds(days, policies, models, scopes)}))
+
+    async def work(office: Office) -> tuple[str, Key]:
+        await _ensure(office, org)
+        return await keys.create(office, org, members)
+
+    _show_made(*in_office(work), as_json=as_json)
 
 
 @app.command("list")
 def list_keys(org: Org = "default", as_json: Json = False) -> None:
     """List an organisation's keys; a key itself is never shown again."""
-    keys = _with_store(lambda store: store.keys(org))
-    show([_row(key) for key in keys], ["id", "name", "hint", "created", "expires", "revoked"], as_json=as_json)
+    found = in_office(lambda office: office.store.keys(org))
+    if as_json:
+        show([_row(key) for key in found], COLUMNS, as_json=True)
+        return
+    cells = [{**_row(key), "policies": joined(key.policies), "scopes": _scopes(key)} for key in found]
+    show(cells, COLUMNS, as_json=False)
+
+
+@app.command("show")
+def show_key(key_id: KeyId, org: Org = "default") -> None:
+    """Print everything that is kept of a key, as JSON."""
+    show_json(key_object(in_office(lambda office: office.key(org, key_id))))
 
 
 @app.command()
-def revoke(
-    key_id: Annotated[str, typer.Argument(help="The id that `headrace keys list` shows.")], org: Org = "default"
+def change(
+    key_id: KeyId,
+    org: Org = "default",
+    name: Annotated[str | None, typer.Option("--name", help="What it is for.")] = None,
+    days: Days = None,
+    forever: Annotated[bool, typer.Option("--forever", help="It does not expire.")] = False,
+    policies: Policies = None,
+    models: Models = None,
+    all_models: Annotated[bool, typer.Option("--all-models", help="It may use every model.")] = False,
+    scopes: Scopes = None,
 ) -> None:
+    """Change a key; what is left out stays as it is."""
+    if (forever and days) or (all_models and models):
+        raise Refusal("Give --days or --forever, and --model or --all-models, not both.")
+    members = parse_key_changes(body({"name": name, **_bounds(days, policies, models, scopes)}))
+    cleared = {"expires_ms": None} if forever else {}
+    cleared |= {"models": None} if all_models else {}
+    show_json(key_object(in_office(lambda office: keys.change(office, org, key_id, {**members, **cleared}))))
+
+
+@app.command()
+def rotate(
+    key_id: KeyId,
+    org: Org = "default",
+    overlap_hours: Annotated[
+        int, typer.Option("--overlap-hours", min=0, max=MOST_OVERLAP_HOURS, help="How long the old one lives on.")
+    ] = USUAL_OVERLAP_HOURS,
+    as_json: Json = False,
+) -> None:
+    """Make a key that takes another one's place, and show it, this once."""
+    _show_made(*in_office(lambda office: keys.rotate(office, org, key_id, overlap_hours)), as_json=as_json)
+
+
+@app.command()
+def revoke(key_id: KeyId, org: Org = "default") -> None:
     """Revoke a key; gateways that know it refuse it within a minute."""
-
-    async def work(store: Store) -> None:
-        for key in await store.keys(org):
-            if key.id == key_id:
-                await store.save_key(replace(key, revoked_ms=_now_ms()))
-                return
-        raise Refusal(f"{org} has no key {key_id}. See: headrace keys list --org {org}")
-
-    _with_store(work)
+    in_office(lambda office: keys.revoke(office, org, key_id))
     typer.echo(f"{key_id} is revoked.")
+
+
+@app.command()
+def delete(key_id: KeyId, org: Org = "default") -> None:
+    """Forget a key; gateways that know it refuse it within a minute."""
+    in_office(lambda office: keys.delete(office, org, key_id))
+    typer.echo(f"{key_id} is deleted.")
 
 
 async def create_key(store: Store, org: str, name: str, days: int | None = None) -> tuple[str, Key]:
     """Make a key, and its organisation if there is none of that id yet; returns the token and what is stored of it."""
-    now = _now_ms()
-    if await store.organisation(org) is None:
-        await store.save_organisation(Organisation(id=org, name=org, created_ms=now))
-    token = make_key(secrets.token_bytes(ENTROPY_BYTES))
-    key = Key(
-        digest=digest(token),
-        id=f"key_{secrets.token_hex(8)}",
-        org=org,
-        name=name,
-        hint=hint(token),
-        created_ms=now,
-        expires_ms=None if days is None else now + days * 86_400_000,
-    )
-    await store.save_key(key)
-    return token, key
+    office = office_of(store)
+    await _ensure(office, org)
+    expires_ms = None if days is None else now_ms() + days * DAY_S * 1000
+    return await keys.create(office, org, {"name": name, "expires_ms": expires_ms})
 
 
-def _with_store(work: Callable[[Store], Awaitable[T]]) -> T:
-    async def run() -> T:
-        store = open_store(read_settings(environment()))
-        try:
-            return await work(store)
-        finally:
-            await store.close()
+async def _ensure(office: Office, org: str) -> None:
+    if await office.store.organisation(org) is None:
+        if not is_identifier(org):
+            raise Refusal(f"{org!r} cannot be an organisation's id; use letters, digits, dots, hyphens, underscores.")
+        await office.directory.save_organisation(Organisation(id=org, name=org, created_ms=office.now_ms()))
 
-    return asyncio.run(run())
+
+def _bounds(
+    days: int | None, policies: list[str] | None, models: list[str] | None, scopes: list[Scope] | None
+) -> dict[str, Any]:
+    return {
+        "expires": None if days is None else now_ms() // 1000 + days * DAY_S,
+        "policies": policies or None,
+        "models": models or None,
+        "scopes": [scope.value for scope in scopes] if scopes else None,
+    }
+
+
+def _show_made(token: str, key: Key, *, as_json: bool) -> None:
+    if as_json:
+        show([{**_row(key), "key": token}], ["key"], as_json=True)
+        return
+    typer.echo(token)
+    typer.echo(f"Keep it now: only its hash is stored. Its id is {key.id}.", err=True)
 
 
 def _row(key: Key) -> dict[str, object]:
@@ -104,14 +159,19 @@ def _row(key: Key) -> dict[str, object]:
         "created": _date(key.created_ms),
         "expires": _date(key.expires_ms),
         "revoked": _date(key.revoked_ms),
+        "last_used": _date(key.last_used_ms),
+        "policies": list(key.policies),
+        "models": None if key.models is None else list(key.models),
+        "scopes": [scope.value for scope in key.scopes],
+        "limits": limits_object(key.limits),
     }
+
+
+def _scopes(key: Key) -> str:
+    return "all" if set(key.scopes) == set(Scope) else joined([scope.value for scope in key.scopes])
 
 
 def _date(milliseconds: int | None) -> str | None:
     return (
         None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds")
     )
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from core.catalog.file import CatalogError
 from core.errors import GatewayError
-from functions.local import dev, keys, route
+from functions.local import budgets, dev, keys, ledger, operator, orgs, own_keys, plans, policies, route, usage
 from functions.local.catalog import commands
 from functions.local.demo_model import DemoModelError
 from functions.local.llama_server import LlamaError
@@ -24,7 +24,15 @@ app = typer.Typer(
 )
 app.command("dev")(dev.dev)
 app.command("route")(route.route)
+app.command("usage")(usage.usage)
+app.add_typer(ledger.app, name="ledger")
+app.add_typer(orgs.app, name="orgs")
 app.add_typer(keys.app, name="keys")
+app.add_typer(policies.app, name="policies")
+app.add_typer(plans.app, name="plans")
+app.add_typer(budgets.app, name="budgets")
+app.add_typer(operator.app, name="operator")
+app.add_typer(own_keys.app, name="own-keys")
 app.add_typer(commands.app, name="catalog")
 
 EXPECTED = (Refusal, DemoModelError, LlamaError, CatalogError, SettingsError, GatewayError, OSError)

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,17 @@ import orjson
 import typer
 from rich.console import Console
 
-from core.catalog.loader import load_catalog
-from core.decision import Objective
+from core.accounts.directory import CachedDirectory
+from core.decision import BUILT_IN_POLICY, Objective
+from core.parts import Parts
+from core.ports import Clock, Store
 from core.providers.refusals import refusal_traits
+from core.routing.offers import make_offers
 from core.routing.router import Router
 from core.service import Service
 from core.surfaces.surface import ROUTING
-from core.tenant import Key
+from core.tenant import Key, Organisation
+from core.workspace import Workspace
 from functions.gateway.compose import Gateway
 from functions.local.output import Refusal, show
 from functions.settings import Settings, environment, read_settings
@@ -42,6 +45,8 @@ def route(
     max_cost_micros: Annotated[
         int | None, typer.Option("--max-cost-micros", help="The most that the request may cost.")
     ] = None,
+    org: Annotated[str, typer.Option("--org", help="Whose policies and catalog count.")] = "default",
+    policy: Annotated[str | None, typer.Option("--policy", help="A policy of theirs.")] = None,
     all_vendors: Annotated[
         bool, typer.Option("--all-vendors", help="As if the key of every vendor were there.")
     ] = False,
@@ -49,7 +54,7 @@ def route(
     as_json: Annotated[bool, typer.Option("--json", help="Print the decision as JSON.")] = False,
 ) -> None:
     """Show which model a prompt would get, and why. No model is called."""
-    routing: Body = {"models": only, "exclude": exclude, "max_cost_micros": max_cost_micros}
+    routing: Body = {"models": only, "exclude": exclude, "max_cost_micros": max_cost_micros, "policy": policy}
     routing["optimize"] = None if optimize is None else optimize.value
     asked = _body(prompt, body)
     if max_tokens is not None:
@@ -57,7 +62,7 @@ def route(
     # What the command says narrows what the file says.
     said = {name: value for name, value in routing.items() if value is not None}
     asked["routing"] = {**(asked.get("routing") or {}), **said}
-    decision = asyncio.run(_decide(asked, all_vendors))
+    decision = asyncio.run(_decide(asked, org, all_vendors))
     if as_json:
         print(orjson.dumps(decision, option=orjson.OPT_INDENT_2).decode())
         return
@@ -81,27 +86,43 @@ def _body(prompt: str, file: Path | None) -> Body:
     return {"model": "auto", "messages": [{"role": "user", "content": text}]}
 
 
-async def _decide(asked: Body, all_vendors: bool) -> Mapping[str, Any]:
+async def _decide(asked: Body, org: str, all_vendors: bool) -> Mapping[str, Any]:
     variables = environment()
     settings = read_settings(variables)
     gateway = Gateway(settings, variables)
     await gateway.connect()
     try:
-        service = _with_all_vendors(gateway.service, settings) if all_vendors else gateway.service
-        now_ms = time.time_ns() // 1_000_000
-        key = Key(digest="", id="route", org="default", name="headrace route", hint="", created_ms=now_ms)
+        parts = gateway.service.parts
+        now_ms = round(parts.clock.now() * 1000)
+        found = await parts.store.workspace(org)
+        workspace = found or Workspace(Organisation(id=org, name=org, created_ms=now_ms))
+        parts = replace(parts, directory=_Only(parts.store, parts.clock, workspace))
+        service = _with_all_vendors(parts, settings) if all_vendors else Service(parts)
+        default = BUILT_IN_POLICY.name
+        names = (default, *sorted(workspace.policies.keys() - {default}))
+        key = Key("", id="route", org=org, name="headrace route", hint="", created_ms=now_ms, policies=names)
         request_id = service.parts.new_request_id()
         return await service.route(ROUTING, key, request_id, orjson.dumps(asked), full=True)
     finally:
         await gateway.close()
 
 
-def _with_all_vendors(service: Service, settings: Settings) -> Service:
+class _Only(CachedDirectory):
+    """A directory of one organisation, which need not be stored."""
+
+    def __init__(self, store: Store, clock: Clock, workspace: Workspace) -> None:
+        super().__init__(store, clock)
+        self._workspace = workspace
+
+    async def workspace(self, org: str) -> Workspace | None:
+        """The organisation's, whatever is asked for."""
+        return self._workspace
+
+
+def _with_all_vendors(parts: Parts, settings: Settings) -> Service:
     own = [] if settings.catalog is None else [(str(settings.catalog), settings.catalog.read_text("utf-8"))]
-    catalog = load_catalog(own)
-    return Service(
-        replace(service.parts, catalog=catalog, router=Router(catalog, service.parts.router.read, refusal_traits))
-    )
+    offers = make_offers(own, lambda vendor: True, refusal_traits)
+    return Service(replace(parts, catalog=offers.common.catalog, router=Router(offers, parts.router.read)))
 
 
 def _print(decision: Mapping[str, Any], top: int) -> None:

@@ -19,7 +19,7 @@ from infra.scripts.stage import FOLDER, ROOT, NotStageable, stage
 from infra.scripts.trim import open_to_all, trim
 
 RUNTIME = (3, 13)  # Runtime in template.yaml
-FUNCTION = "GatewayFunction"
+PACKAGE = "GatewayFunction-Shared"  # what SAM calls a package that several functions share
 BUILT = Path(".aws-sam/build")
 TASK_ROOT = "/var/task"  # where Lambda unpacks the package
 
@@ -38,13 +38,13 @@ class Tools:
 
 
 def build(root: Path, into: Path, tools: Tools, catalog: Path | None = None) -> Path:
-    """Build the function's package below a folder, and return where it lies.
+    """Build the package of all functions below a folder, and return where it lies.
 
     Raises NotStageable or NotBuildable.
     """
     stage(root, into / FOLDER, tools.uv, catalog)
     sam_build(root, into, tools)
-    package = into / BUILT / FUNCTION
+    package = into / BUILT / PACKAGE
     trim(package)
     if tools.compiler is not None:
         compile_all(package, tools.compiler)

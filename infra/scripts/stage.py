@@ -1,4 +1,4 @@
-"""Lays out what the gateway function runs, as the folder that `sam build` takes.
+"""Lays out what the functions run, as the folder that `sam build` takes.
 
 The folder holds the sources and a requirements.txt exported from the lock file, since from the lock
 file itself the build would need an interpreter of the function's own Python version.
@@ -21,8 +21,8 @@ OWN_CATALOG = Path("catalog.toml")
 
 SOURCES = ("core", "functions")
 
-# Entry points of other functions, and the developer's command.
-LEFT_OUT = frozenset({"functions/local", "functions/rollup", "functions/sweeper"})
+# The developer's command.
+LEFT_OUT = frozenset({"functions/local"})
 
 NOT_RUN = frozenset({".pyc", ".pyi", ".md", ".typed"})
 

@@ -14,6 +14,9 @@ SETTINGS = "functions/settings.py"
 ADAPTERS = (
     "core/upstream/*",
     "core/secrets.py",
+    "core/sealing/cipher.py",
+    "core/sealing/kms.py",
+    "core/sealing/local.py",
     "core/store/dynamodb*.py",
     "core/store/sqlite*.py",
 )

@@ -16,6 +16,9 @@ GROUPS = {
     "finish_reason": "finish_reason",
     "cost": "Cost",
     "message_conversion": "Message conversion",
+    "streams": "SSE framing, truncation, fallback",
+    "time": "Time, cancellation, health, limits",
+    "security": "Security and privacy",
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -12,7 +13,8 @@ class FaultyClient:
     """Passes everything on, except where it was told to fail.
 
     `undone` is how many entries the next batch leaves undone, `page` the most that one page of a query holds,
-    `before_batch_get` what happens elsewhere before the next batch is read.
+    `before_batch_get` and `before_transaction` what happens elsewhere before the next of them, `region` where it says
+    that it is.
     """
 
     def __init__(self, client: "DynamoDBClient") -> None:
@@ -21,7 +23,9 @@ class FaultyClient:
         self.calls: Counter[str] = Counter()
         self.undone = 0
         self.page: int | None = None
+        self.region: str | None = None
         self.before_batch_get: Callable[[], None] = lambda: None
+        self.before_transaction: Callable[[], None] = lambda: None
 
     def made(self) -> "DynamoDBClient":
         return cast("DynamoDBClient", self)
@@ -39,9 +43,12 @@ class FaultyClient:
     def update_item(self, **request: Any) -> Any:
         return self._call("update_item", request)
 
+    def delete_item(self, **request: Any) -> Any:
+        return self._call("delete_item", request)
+
     def query(self, **request: Any) -> Any:
         if self.page is not None:
-            request["Limit"] = min(self.page, request["Limit"])
+            request["Limit"] = min(self.page, request.get("Limit", self.page))
         return self._call("query", request)
 
     def batch_get_item(self, RequestItems: Any) -> Any:
@@ -60,6 +67,14 @@ class FaultyClient:
             return {"UnprocessedItems": {table: undone}}
         result = self._call("batch_write_item", {"RequestItems": {table: done}})
         return {**result, "UnprocessedItems": {table: undone} if undone else {}}
+
+    def transact_write_items(self, **request: Any) -> Any:
+        self.before_transaction()
+        return self._call("transact_write_items", request)
+
+    @property
+    def meta(self) -> Any:
+        return SimpleNamespace(region_name=self.region or self._client.meta.region_name)
 
     def close(self) -> None:
         pass  # the client belongs to the tests

@@ -1,5 +1,6 @@
 """What an earlier version wrote is read, and settled, by this one. The files in `kept/` are never edited."""
 
+import sqlite3
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +13,8 @@ from core.money import Charge
 from core.ports import ToolTurn
 from core.record import AttemptRow, Record
 from core.tenant import Key, Organisation
-from tests.contracts.backends import Backend
+from core.totals import By, Counts, counted
+from tests.contracts.backends import Backend, SqliteBackend
 from tests.contracts.values import TOOL_TURN, final
 
 FILES = Path(__file__).parent / "kept" / "v1"
@@ -153,3 +155,27 @@ async def test_tool_turns_of_version_1_are_read(backend: Backend) -> None:
     assert found == {"call_1": TOOL_TURN, "call_2": ToolTurn("large", "vendor/large-1")}
     assert await store.recall("acme", ["call_1", "call_2"], LATER_MS) == {}
     await store.close()
+
+
+async def test_what_was_settled_before_there_were_totals_is_counted(sqlite: SqliteBackend) -> None:
+    """Only on SQLite: on DynamoDB nothing was released without them."""
+    for name in ("record_open", "record_settled"):
+        sqlite.plant_record(kept(name))
+    failed = {**kept("record_least"), "request_id": "req-f", "settled_ms": CREATED_MS + 20, "outcome": "failed"}
+    sqlite.plant_record({**failed, "decision": {"pick": "large", "task": "code"}})
+    damaged = sqlite3.connect(sqlite.path)
+    with damaged:
+        damaged.execute("INSERT INTO record VALUES (99, 'acme', 'req-d', 0, 1, 0, '{')")
+    damaged.close()
+    store = sqlite.store()
+    found = await store.totals("acme", range(2**40), frozenset(By))
+    open_too = await store.record("acme", OPEN.request_id)
+    assert open_too == OPEN
+    assert await store.settle(final(OPEN)) is True
+    after = await store.totals("acme", range(2**40), frozenset())
+    await store.close()
+    settled, broken = sorted(found, key=lambda total: total.bucket.task)
+    assert settled == counted(SETTLED)
+    assert broken.bucket == replace(settled.bucket, model="large", task="code")
+    assert broken.counts == Counts(requests=1, errors=1, unpriced=1)
+    assert [total.counts for total in after] == [settled.counts + broken.counts + counted(final(OPEN)).counts]

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from core.accounts.keys import digest
 from core.chat import SealedThinking, Usage
+from core.decision import DataRules, Objective, OwnKeyUse, Policy
 from core.money import Charge
 from core.ports import ToolTurn
 from core.record import AttemptRow, Record, settled
-from core.tenant import Key, Organisation
+from core.reservation import Reservation
+from core.tenant import Key, Limits, Organisation, OwnKey, Plan, Scope
 
 NOW_MS = 1_790_000_000_000
 LEASE_MS = 60_000
@@ -137,8 +139,13 @@ attempts = st.builds(
     charged=st.booleans(),
     upstream_status=st.none() | integers,
     upstream_code=maybe_texts,
+    likely_pico=st.none() | fractions,
+    own_key=st.booleans(),
 )
 times = st.integers(min_value=1, max_value=2**45)
+shares = st.floats(min_value=0, max_value=1)
+text_lists = st.lists(texts, max_size=3).map(tuple)
+limits = st.builds(Limits, **dict.fromkeys(Limits.__dataclass_fields__, st.none() | amounts))
 records = st.builds(
     Record,
     org=names,
@@ -162,6 +169,15 @@ records = st.builds(
     error_code=maybe_texts,
     version=st.integers(min_value=1, max_value=99),
 )
+holds = st.dictionaries(names, st.dictionaries(names, amounts, max_size=3), min_size=1, max_size=2)
+records = st.builds(
+    lambda record, expires_ms, held: replace(
+        record, reservation=held and Reservation(record.org, record.request_id, expires_ms, held)
+    ),
+    records,
+    times,
+    st.none() | holds,
+)
 keys = st.builds(
     Key,
     digest=st.builds(lambda: digest(str(next(_numbers)))),
@@ -173,9 +189,55 @@ keys = st.builds(
     expires_ms=st.none() | times,
     revoked_ms=st.none() | times,
     policies=st.lists(texts, max_size=3).map(tuple),
-    models=st.none() | st.lists(texts, max_size=3).map(tuple),
+    models=st.none() | text_lists,
+    scopes=st.lists(st.sampled_from(Scope), unique=True).map(tuple),
+    limits=limits,
+    last_used_ms=st.none() | times,
 )
-organisations = st.builds(Organisation, id=names, name=texts, created_ms=times, markup=fractions, discount=fractions)
+organisations = st.builds(
+    Organisation,
+    id=names,
+    name=texts,
+    created_ms=times,
+    markup=fractions,
+    discount=fractions,
+    plan=texts,
+    limits=limits,
+)
+plans = st.builds(
+    Plan,
+    id=names,
+    name=texts,
+    limits=limits,
+    is_free=st.booleans(),
+    is_prepaid=st.booleans(),
+    max_input_tokens=st.none() | amounts,
+    max_output_tokens=st.none() | amounts,
+)
+policies = st.builds(
+    Policy,
+    name=names,
+    allow_models=st.none() | text_lists,
+    allow_providers=st.none() | text_lists,
+    allow_optimize=st.lists(st.sampled_from(Objective), unique=True).map(tuple),
+    optimize=st.sampled_from(Objective),
+    first_token_ms=amounts,
+    deadline_ms=amounts,
+    max_attempts=amounts,
+    max_cost_micros=st.none() | amounts,
+    min_quality=st.none() | shares,
+    data=st.builds(DataRules, regions=st.none() | text_lists, no_training=st.booleans(), zero_retention=st.booleans()),
+    named_model_fallbacks=st.dictionaries(texts, text_lists, max_size=3),
+    extract_json=st.booleans(),
+    reask_json=st.booleans(),
+    extended_thinking=st.none() | st.booleans(),
+    reasoning_effort=maybe_texts,
+    max_tokens_default=amounts,
+    sticky=st.booleans(),
+    own_keys=st.sampled_from(OwnKeyUse),
+    use_opinions=st.booleans(),
+)
+own_keys = st.builds(OwnKey, org=names, vendor=names, sealed=texts, hint=texts, created_ms=times)
 tool_turns = st.builds(
     ToolTurn,
     model=texts,
@@ -194,4 +256,7 @@ tool_turns = st.builds(
     reasoning=maybe_texts,
     signatures=string_maps,
     upstream_ids=string_maps,
+    sealed=maybe_texts,
+    sealed_for=st.lists(texts, max_size=2).map(tuple),
+    lost=st.booleans(),
 )

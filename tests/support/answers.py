@@ -1,8 +1,9 @@
 """Answers of a scripted upstream that tests share: OpenAI chunks, in order."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from tests.support.script import Script, Step, stream
+from tests.support.script import Step, stream
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
@@ -43,4 +44,4 @@ def text_answer(*words: str, wait: str | None = None, prompt: int = 31, completi
     )
 
 
-HELLO: Script = text_answer("Hello", " there", "!")
+HELLO: Sequence[Step] = text_answer("Hello", " there", "!")

@@ -7,7 +7,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
 from functions.gateway.buffered import BufferedHandler
-from functions.gateway.streaming.contract import DEADLINE
+from functions.gateway.deadline import DEADLINE
 from tests.support.small_gateway import SmallGateway
 
 app = FastAPI()

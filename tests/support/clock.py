@@ -38,18 +38,23 @@ class ManualClock:
 
     def jump(self) -> bool:
         """Go to the next moment that somebody waits for; False if nobody does."""
-        while self._sleepers:
-            moment, _, future = heapq.heappop(self._sleepers)
-            if not future.done():
-                self._elapsed = max(self._elapsed, moment)
-                future.set_result(None)
-                return True
-        return False
+        if self._next() is None:
+            return False
+        moment, _, future = heapq.heappop(self._sleepers)
+        self._elapsed = max(self._elapsed, moment)
+        future.set_result(None)
+        return True
+
+    def _next(self) -> float | None:
+        """The next moment that somebody still waits for."""
+        while self._sleepers and self._sleepers[0][2].done():
+            heapq.heappop(self._sleepers)
+        return self._sleepers[0][0] if self._sleepers else None
 
     def due_in(self) -> float | None:
         """How long until the next moment that somebody waits for, or None."""
-        pending = [moment for moment, _, future in self._sleepers if not future.done()]
-        return min(pending) - self._elapsed if pending else None
+        moment = self._next()
+        return None if moment is None else moment - self._elapsed
 
     async def sleeper_within(self, seconds: float) -> None:
         """Return once somebody waits for a moment that is no further away than that."""
@@ -61,7 +66,7 @@ class ManualClock:
         """Go on by `seconds`, waking all who wait on the way, in order."""
         target = self._elapsed + seconds
         await settle()
-        while self._sleepers and self._sleepers[0][0] <= target:
+        while (moment := self._next()) is not None and moment <= target:
             self.jump()
             await settle()
         self._elapsed = target

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import uvicorn
 
-from core.ports import Clock, Store
+from core.ports import Clock, Journal, Store
 from core.record import Record
 from functions.gateway.compose import Gateway
 from functions.local.keys import create_key
@@ -116,6 +116,7 @@ async def running_gateway(
     variables: dict[str, str] | None = None,
     catalog: str = CATALOG,
     replace_store: Callable[[Store], Store] | None = None,
+    journal: Journal | None = None,
 ) -> AsyncIterator[Running]:
     """Serve a gateway until the context ends.
 
@@ -126,6 +127,7 @@ async def running_gateway(
         variables: More of its environment.
         catalog: Its own catalog file; `{upstream}` stands for the address.
         replace_store: Wraps the store, for faults.
+        journal: Where it notes things; in the `noted` of what is yielded unless given.
     """
     environment = {"HEADRACE_SQLITE_PATH": str(folder / "headrace.db"), **(variables or {})}
     noted = Noted()
@@ -136,7 +138,7 @@ async def running_gateway(
         clock=clock,
         own_catalog=(("test.toml", catalog.format(upstream=upstream_url)),),
         wrap_store=replace_store,
-        journal=noted,
+        journal=journal or noted,
     )
     await gateway.connect()  # here, so that a failure is the test's own; the server then finds it done
     server = _Server(uvicorn.Config(gateway.app, port=0, log_level="error", lifespan="on"))

@@ -57,7 +57,7 @@ LEDGER_INDEXES: "list[GlobalSecondaryIndexUnionTypeDef]" = [
             {"AttributeName": "open_shard", "KeyType": "HASH"},
             {"AttributeName": "lease_until_ms", "KeyType": "RANGE"},
         ],
-        "Projection": {"ProjectionType": "KEYS_ONLY"},
+        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["created_ms", "settled_ms"]},
     },
 ]
 

@@ -11,17 +11,18 @@ from tests.support.script import PATIENCE_S
 
 
 @contextmanager
-def served_gateway(folder: Path, upstream_url: str) -> Iterator[Running]:
+def served_gateway(folder: Path, upstream_url: str, variables: dict[str, str] | None = None) -> Iterator[Running]:
     """Serve a gateway until the context ends.
 
     Args:
         folder: Where its database goes.
         upstream_url: The address of the only vendor's server, without `/v1`.
+        variables: More of its environment.
     """
     loop = asyncio.new_event_loop()
     thread = Thread(target=loop.run_forever)
     thread.start()
-    gateway = running_gateway(folder, upstream_url)
+    gateway = running_gateway(folder, upstream_url, variables=variables)
     try:
         running = asyncio.run_coroutine_threadsafe(gateway.__aenter__(), loop).result(PATIENCE_S)
         try:

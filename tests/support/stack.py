@@ -34,6 +34,10 @@ class Stack:
         (found,) = self.of_type(kind).values()
         return dict(found)
 
+    def gateway(self) -> dict[str, Any]:
+        """The function that answers callers, as it is written or as it becomes."""
+        return dict(self.template["Resources"]["GatewayFunction"])
+
 
 def sam_tool(name: str) -> Path:
     """A command of the SAM tools' environment. Fails the test when that is not installed."""

@@ -1,8 +1,12 @@
 """Usage that nobody reported: by what was asked and what went by, never beyond what could have been used."""
 
+from dataclasses import replace
+
 from core.chat import ChatRequest, ImagePart, Message, Role, TextPart
-from core.estimate import estimated_usage
+from core.decision import Alternative, Decision, Objective
+from core.estimate import estimated_usage, likely_pico
 from core.events import ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStarted
+from core.money import Prices, Rates
 from core.seen import Seen
 from tests.support.targets import make_target
 
@@ -39,3 +43,21 @@ def test_everything_that_was_written_counts() -> None:
     seen.note(events, keep_text=False)
     assert estimated_usage(request(TextPart("x")), seen, make_target()).output_tokens == 3
     assert TextDelta(0, "efgh") not in seen.events
+
+
+def test_what_an_answer_probably_costs_is_what_its_model_was_expected_to_cost() -> None:
+    expected = Alternative("lab/small", estimated_cost_micros=321)
+    decision = Decision("other", "default", Objective.COST, (Alternative("other"), expected), "Why not.")
+    target = make_target()
+    assert target.model.id == "lab/small"
+    assert likely_pico(request(TextPart("x")), decision, target, 0) == 321_000_000
+
+
+def test_where_that_was_not_asked_the_input_alone_counts() -> None:
+    decision = Decision("lab/small", "default", Objective.COST, (Alternative("lab/small"),), "Why not.")
+    asked = request(TextPart("many words " * 100))
+    priced = make_target(prices=Prices(Rates(input=3_000_000, output=15_000_000)))
+    usage = estimated_usage(asked, Seen(), priced)
+    assert usage.output_tokens == 0
+    assert likely_pico(asked, decision, priced, 0) == usage.input_tokens * 3_000_000 > 0
+    assert likely_pico(asked, replace(decision, alternatives=()), make_target(prices=None), 0) is None

@@ -79,6 +79,7 @@ def make_plan(
     hold_reasoning: bool = False,
     max_attempts: int = 3,
     ends_s: float | None = None,
+    may_be_empty: bool = False,
 ) -> Plan:
     budgets = Budgets(first_token_s, silence_s, silence_before_token)
     return Plan(
@@ -89,6 +90,7 @@ def make_plan(
         hold_reasoning=hold_reasoning,
         max_attempts=max_attempts,
         ends_s=ends_s,
+        may_be_empty=may_be_empty,
     )
 
 
@@ -239,16 +241,23 @@ class TestWholeAnswers:
         steps, _ = await walk(plan, [THOUGHT, *repeat(20, 20.0, THOUGHT), HELLO + STOP])
         assert outcomes(steps) == ["served"]
 
+    async def test_so_has_who_is_asked_after_it(self) -> None:
+        plan = make_plan(A, B, whole=True, deadline_s=90, thinking_deadline_s=590, silence_s=30)
+        thoughts = repeat(10, THOUGHT, 20.0)
+        steps, script = await walk(plan, [*thoughts, ModelUnavailable("x")], [*repeat(10, HELLO, 20.0), STOP])
+        assert outcomes(steps) == ["upstream_error", "served"]
+        assert script.called == [("lab/a", 0.0), ("lab/b", 200.0)]
+
     async def test_thirty_seconds_of_silence_end_a_thinking_one_from_the_start(self) -> None:
         plan = make_plan(A, whole=True, first_token_s=None, silence_s=30, silence_before_token=True, max_attempts=1)
         steps, script = await walk(plan, [NEVER])
         assert outcomes(steps) == ["silent"]
         assert script.clock.monotonic() == 30.0
 
-    @pytest.mark.parametrize("whole", [True, False])
-    async def test_an_empty_answer_is_a_failed_attempt(self, whole: bool) -> None:
-        steps, _ = await walk(make_plan(A, B, whole=whole, max_attempts=3), [STOP], [STOP], [HELLO + STOP])
-        assert outcomes(steps) == ["no_content", "no_content", "served"]
+    async def test_one_of_several_choices_is_enough(self) -> None:
+        answer = (TextDelta(1, "a"), Finished(0, FinishReason.STOP), Finished(1, FinishReason.STOP))
+        steps, _ = await walk(make_plan(A, whole=True), [answer])
+        assert outcomes(steps) == ["served"]
 
     @pytest.mark.parametrize("whole", [True, False])
     async def test_a_refusal_is_an_answer(self, whole: bool) -> None:
@@ -264,10 +273,44 @@ class TestWholeAnswers:
         assert sent(steps) == [Finished(0, FinishReason.CONTENT_FILTER, "content_filter")]
         assert outcomes(steps) == ["served"]
 
-    async def test_one_of_several_choices_is_enough(self) -> None:
-        answer = (TextDelta(1, "a"), Finished(0, FinishReason.STOP), Finished(1, FinishReason.STOP))
-        steps, _ = await walk(make_plan(A, whole=True), [answer])
+
+@pytest.mark.parametrize("whole", [True, False])
+class TestEmptyAnswers:
+    async def test_an_empty_answer_is_a_failed_attempt(self, whole: bool) -> None:
+        steps, _ = await walk(make_plan(A, B, whole=whole, max_attempts=3), [STOP], [STOP], [HELLO + STOP])
+        assert outcomes(steps) == ["no_content", "no_content", "served"]
+        assert sent(steps) == [*HELLO, *STOP]
+
+    async def test_the_exhausted_chains_last_one_is_returned(self, whole: bool) -> None:
+        steps, _ = await walk(make_plan(A, B, whole=whole), [USED + STOP], [STOP], [UpstreamUnavailable("down")])
+        assert outcomes(steps) == ["no_content", "no_content", "upstream_error"]
+        assert sent(steps) == [*STOP]
+        assert isinstance(steps[-2], Committed)
+
+    async def test_one_that_met_the_callers_stop_sequence_is_good_at_once(self, whole: bool) -> None:
+        steps, script = await walk(make_plan(A, B, whole=whole, may_be_empty=True), [USED + STOP], [HELLO + STOP])
         assert outcomes(steps) == ["served"]
+        assert sent(steps) == [*USED, *STOP]
+        assert len(script.called) == 1
+
+    async def test_one_without_room_did_not_meet_it(self, whole: bool) -> None:
+        steps, _ = await walk(make_plan(A, B, whole=whole, may_be_empty=True), [LENGTH], [HELLO + STOP])
+        assert outcomes(steps) == ["no_content", "served"]
+
+    @pytest.mark.parametrize("thoughtful", [THOUGHT + STOP, THOUGHT + LENGTH, LENGTH])
+    @pytest.mark.parametrize("comes_first", [True, False])
+    async def test_one_that_was_thought_about_is_kept_rather_than_a_blank_one(
+        self, whole: bool, thoughtful: Batch, comes_first: bool
+    ) -> None:
+        plan = make_plan(A, B, whole=whole, hold_reasoning=not whole, max_attempts=2)
+        steps, _ = await walk(plan, *([thoughtful], [STOP]) if comes_first else ([STOP], [thoughtful]))
+        assert outcomes(steps) == ["no_content", "no_content"]
+        assert sent(steps) == [*thoughtful]
+
+    async def test_reasoning_alone_is_no_answer_that_met_a_stop_sequence(self, whole: bool) -> None:
+        plan = make_plan(A, whole=whole, hold_reasoning=not whole, may_be_empty=True)
+        steps, _ = await walk(plan, [THOUGHT + STOP], [HELLO + STOP])
+        assert outcomes(steps) == ["no_content", "served"]
 
 
 class TestFallback:
@@ -295,12 +338,17 @@ class TestFallback:
         _, script = await walk(make_plan(A), [UpstreamRateLimited("x")], [HELLO + STOP])
         assert script.called == [("lab/a", 0.0), ("lab/a", 2.0)]
 
-    @pytest.mark.parametrize(("retry_after_s", "deadline_s"), [(3_600.0, 120.0), (15.0, 10.0)])
-    async def test_a_wait_that_is_not_worth_it_is_not_made(self, retry_after_s: float, deadline_s: float) -> None:
-        steps, _ = await walk(
-            make_plan(A, deadline_s=deadline_s), [UpstreamRateLimited("x", retry_after_s=retry_after_s)]
-        )
+    @pytest.mark.parametrize("whole", [True, False])
+    @pytest.mark.parametrize(
+        ("retry_after_s", "deadline_s", "ends_s"), [(3_600.0, 120.0, None), (15.0, 10.0, None), (15.0, 120.0, 10.0)]
+    )
+    async def test_a_wait_that_is_not_worth_it_is_not_made(
+        self, retry_after_s: float, deadline_s: float, ends_s: float | None, whole: bool
+    ) -> None:
+        plan = make_plan(A, deadline_s=deadline_s, thinking_deadline_s=590, ends_s=ends_s, whole=whole)
+        steps, script = await walk(plan, [UpstreamRateLimited("x", retry_after_s=retry_after_s)])
         assert error_of(steps).retry_after_s == retry_after_s
+        assert script.clock.monotonic() == 0
 
     async def test_a_prompt_that_is_too_long_goes_only_to_a_larger_window(self) -> None:
         _, script = await walk(make_plan(A, C, B), [ContextTooLong("x")], [HELLO + STOP])
@@ -323,6 +371,10 @@ class TestVerdict:
             (ModelUnavailable("x"), UpstreamRateLimited("y", retry_after_s=60), 502, "all_attempts_failed"),
             (ModelUnavailable("x"), UpstreamRejected("y", param="tools"), 400, "invalid_value"),
             (ModelUnavailable("x"), InvalidRequest("y"), 400, "invalid_value"),
+            (ContextTooLong("x"), DeadlineExceeded("y"), 504, "deadline_exceeded"),
+            (ContextTooLong("x"), InternalError("y"), 400, "context_length_exceeded"),
+            (FirstTokenTimeout("x"), UpstreamRateLimited("y"), 502, "all_attempts_failed"),
+            (ModelUnavailable("x"), FirstTokenTimeout("y"), 502, "all_attempts_failed"),
         ],
     )
     async def test_what_the_caller_sees_when_all_failed(

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
-import orjson
-
 from core.catalog.model import Target
 from core.chat import (
     AudioPart,
@@ -27,14 +25,12 @@ from core.errors import InvalidRequest
 from core.providers.anthropic.caching import marked
 from core.providers.anthropic.media import document_block, image_block
 from core.providers.base import Prepared
+from core.providers.call_arguments import as_object
 from core.providers.custom_tools import INPUT
 from core.providers.fields import Disposed
 from core.providers.remembered import after_calls, own_turn
 
 Block: TypeAlias = dict[str, Json]
-
-NOT_JSON: Final = "_raw"
-"""The key under which arguments go that are no JSON object."""
 
 _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _LONGEST_NAME: Final = 128
@@ -122,7 +118,7 @@ class Content:
             "type": "tool_use",
             "id": self.ids.get(call.id, call.id),
             "name": tool_name(call.name),
-            "input": {INPUT: call.arguments} if call.kind == "custom" else _input(call.arguments),
+            "input": {INPUT: call.arguments} if call.kind == "custom" else as_object(call.arguments),
         }
 
 
@@ -139,14 +135,3 @@ def _sealed(block: SealedThinking) -> Block:
     if block.redacted is not None:
         return {"type": "redacted_thinking", "data": block.redacted}
     return {"type": "thinking", "thinking": block.text, "signature": block.signature or ""}
-
-
-def _input(arguments: str) -> Json:
-    """Arguments as the object that the format wants: byte for byte where they are one."""
-    if not arguments.strip():
-        return {}
-    try:
-        parsed = orjson.loads(arguments)
-    except orjson.JSONDecodeError:
-        return {NOT_JSON: arguments}
-    return orjson.Fragment(arguments) if isinstance(parsed, dict) else {NOT_JSON: arguments}

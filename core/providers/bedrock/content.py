@@ -27,14 +27,12 @@ from core.errors import InvalidRequest
 from core.providers.base import Prepared
 from core.providers.bedrock.caching import cache_points
 from core.providers.bedrock.media import audio_block, document_name, file_block, image_block
+from core.providers.call_arguments import as_object, is_object
 from core.providers.custom_tools import INPUT
 from core.providers.fields import Disposed
 from core.providers.remembered import after_calls, own_turn
 
 Block: TypeAlias = dict[str, Json]
-
-NOT_JSON: Final = "_raw"
-"""The key under which arguments go that are no JSON object."""
 
 # A result must hold something, and text must not be blank (wire reference, 4.0 and 4.4, read 2026-11-30).
 _NO_RESULT: Final[Block] = {"text": "(no output)"}
@@ -121,11 +119,12 @@ class Content:
         return file_block(part, self.prepared.media, at, name)
 
     def _call(self, call: ToolCall) -> Block:
+        given = {INPUT: call.arguments} if call.kind == "custom" else as_object(call.arguments)
         return {
             "toolUse": {
                 "toolUseId": self.ids.get(call.id, call.id),
                 "name": tool_name(call.name),
-                "input": {INPUT: call.arguments} if call.kind == "custom" else _input(call.arguments),
+                "input": given,
             }
         }
 
@@ -147,23 +146,6 @@ def _sealed(block: SealedThinking) -> Block:
 
 
 def _results(said: Sequence[str]) -> list[Block]:
-    if len(said) == 1 and _is_object(said[0]):
+    if len(said) == 1 and is_object(said[0]):
         return [{"json": orjson.Fragment(said[0])}]
     return [block for text in said for block in texts(text)] or [_NO_RESULT]
-
-
-def _input(arguments: str) -> Json:
-    """Arguments as the object that the format wants: byte for byte where they are one."""
-    if not arguments.strip():
-        return {}
-    return orjson.Fragment(arguments) if _is_object(arguments) else {NOT_JSON: arguments}
-
-
-def _is_object(text: str) -> bool:
-    if not text.lstrip().startswith("{"):
-        return False
-    try:
-        orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return False
-    return True

@@ -11,6 +11,7 @@ from core.catalog.model import Target
 from core.chat import Json, Message, RefusalPart, SealedThinking, TextPart, ToolCall
 from core.ports import ToolTurn
 from core.providers.base import Prepared
+from core.providers.call_arguments import RAW
 from core.providers.custom_tools import INPUT
 from core.providers.gemini.media import media_part
 from core.providers.gemini.objects import object_in
@@ -19,7 +20,6 @@ from core.providers.remembered import own_turn
 GeminiPart: TypeAlias = dict[str, Json]
 
 SIGNATURE: Final = "thoughtSignature"
-_NOT_JSON: Final = "_raw"
 _BETWEEN: Final = "\n"
 
 
@@ -78,7 +78,7 @@ def _arguments(call: ToolCall) -> dict[str, Json]:
     if not call.arguments.strip():
         return {}
     found = object_in(call.arguments)
-    return {_NOT_JSON: call.arguments} if found is None else found
+    return {RAW: call.arguments} if found is None else found
 
 
 def _result(message: Message) -> dict[str, Json]:

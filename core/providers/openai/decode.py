@@ -4,7 +4,7 @@ from typing import Final
 
 import orjson
 
-from core.catalog.model import Quirk
+from core.catalog.model import Quirk, Target
 from core.chat import Json
 from core.errors import UpstreamFailure
 from core.events import Event, Noted, UsageReported
@@ -12,7 +12,7 @@ from core.framing import FramingError
 from core.framing.sse import SseDecoder, SseEvent
 from core.providers.answer_labels import OPENAI_TIERS, label
 from core.providers.base import Outgoing
-from core.providers.failure_words import bad_reply, interrupted
+from core.providers.failure_words import bad_reply, interrupted, names_a_host
 from core.providers.lenient_json import LenientJson
 from core.providers.openai.choice import ChoiceDecoder
 from core.providers.openai.errors import failure_in_band
@@ -23,7 +23,9 @@ from core.providers.opening import Form, Opening
 
 _NOTED: Final = ("system_fingerprint", "service_tier", "moderation", "metadata")
 
-_loads = orjson.loads
+_LONGEST_NOTE: Final = 65_536
+
+_loads, _dumps = orjson.loads, orjson.dumps
 
 
 class ChatDecoder:
@@ -164,7 +166,7 @@ class ChatDecoder:
             value = chunk.get(name)
             if value is not None and value != self._noted.get(name):
                 self._noted[name] = value
-                if _may_be_told(name, value):
+                if _may_be_told(name, value, self._sent.target):
                     events.append(Noted({name: value}))
         usage = chunk.get("usage")
         for position, choice in enumerate(choices):
@@ -236,7 +238,15 @@ class ChatDecoder:
         self.done = True
 
 
-def _may_be_told(name: str, value: Json) -> bool:
+def _may_be_told(name: str, value: Json, target: Target) -> bool:
     if name == "service_tier":
         return label(value) in OPENAI_TIERS
-    return name != "system_fingerprint" or label(value) is not None
+    if name == "system_fingerprint":
+        return label(value) is not None and not names_a_host(value, target)
+    if not isinstance(value, dict):
+        return False
+    try:
+        said = _dumps(value)
+    except TypeError:  # nested deeper than can be written again
+        return False
+    return len(said) <= _LONGEST_NOTE and not names_a_host(said.decode(), target)

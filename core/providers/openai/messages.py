@@ -10,6 +10,7 @@ from typing import Final
 from core.catalog.model import Quirk, Target
 from core.chat import Json, Message, Role, ToolCall
 from core.providers.base import Media, Prepared
+from core.providers.call_arguments import object_text
 from core.providers.custom_tools import wrapped
 from core.providers.fields import Disposed
 from core.providers.openai.media import inlined
@@ -145,8 +146,10 @@ class Wording:
             return {**kept, "id": call_id, "type": "custom", "custom": body}
         if call.kind == "custom":
             arguments = wrapped(call.arguments)
+        elif self.target.has(Quirk.PARSED_ARGUMENTS) or not call.arguments.strip():
+            arguments = object_text(call.arguments)
         else:
-            arguments = call.arguments if call.arguments.strip() else "{}"  # templates parse them
+            arguments = call.arguments
         return {
             **kept,
             "id": call_id,

@@ -19,8 +19,12 @@ _TOO_LARGE: Final = "number is infinity"  # orjson's words
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 
-def read_object(body: bytes) -> dict[str, Json]:
+def read_object(body: bytes, members: str = "'model' and 'messages'") -> dict[str, Json]:
     """The body as an object. Of two members with one name the last counts, as everywhere in JSON.
+
+    Args:
+        body: As it came.
+        members: What it should have, for advice where there is no object.
 
     Raises:
         InvalidRequest: It is compressed, not UTF-8, not JSON or not an object, it is nested too deeply, or it holds a
@@ -33,9 +37,9 @@ def read_object(body: bytes) -> dict[str, Json]:
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise _invalid(body, error) from None
+        raise _invalid(body, error, members) from None
     if type(value) is not dict:
-        raise InvalidRequest("The body must be a JSON object, with 'model' and 'messages'.", code="invalid_json")
+        raise InvalidRequest(f"The body must be a JSON object, with {members}.", code="invalid_json")
     if body.count(b"{") + body.count(b"[") > DEEPEST:
         _check_depth(value)
     return value
@@ -71,9 +75,9 @@ def _check_depth(value: Json) -> None:
     raise InvalidRequest(f"The body is nested more than {DEEPEST} levels deep.", code="invalid_json")
 
 
-def _invalid(body: bytes, error: orjson.JSONDecodeError) -> InvalidRequest:
+def _invalid(body: bytes, error: orjson.JSONDecodeError, members: str) -> InvalidRequest:
     if not body.strip():
-        return InvalidRequest("The body is empty. Send a JSON object with 'model' and 'messages'.", code="invalid_json")
+        return InvalidRequest(f"The body is empty. Send a JSON object with {members}.", code="invalid_json")
     if body.startswith(_COMPRESSED):
         return InvalidRequest("The body is compressed. Send it as plain JSON in UTF-8.", code="invalid_json")
     try:

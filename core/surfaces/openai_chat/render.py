@@ -9,6 +9,9 @@ from core.surfaces.surface import Surface
 NOTES: Final = ("system_fingerprint", "service_tier", "moderation", "metadata")
 """Top-level members that a host may add to an answer; others could name the host."""
 
+BLANK_ENDS: Final = frozenset({FinishReason.STOP, FinishReason.LENGTH})
+"""The ends of an answer that may be a string of no length; one that was declined has none."""
+
 
 def render_reply(
     surface: Surface,
@@ -64,7 +67,7 @@ def _choice(choice: Choice, legacy_functions: bool) -> dict[str, Json]:
 
 
 def _message(choice: Choice, legacy_functions: bool) -> dict[str, Json]:
-    message: dict[str, Json] = {"role": "assistant", "content": choice.text, "refusal": choice.refusal}
+    message: dict[str, Json] = {"role": "assistant", "content": _content(choice), "refusal": choice.refusal}
     if choice.reasoning is not None:
         message["reasoning_content"] = choice.reasoning
     if choice.annotations:
@@ -78,6 +81,12 @@ def _message(choice: Choice, legacy_functions: bool) -> dict[str, Json]:
     elif choice.tool_calls:
         message["tool_calls"] = [_tool_call(call) for call in choice.tool_calls]
     return message
+
+
+def _content(choice: Choice) -> str | None:
+    # As OpenAI does: null beside calls and for what was declined, a string where an answer merely has nothing in it.
+    is_blank = choice.is_empty and choice.finish in BLANK_ENDS
+    return "" if is_blank else choice.text
 
 
 def _tool_call(call: ToolCall) -> dict[str, Json]:

@@ -24,7 +24,7 @@ from core.events import (
 )
 from core.surfaces.errors import error_object
 from core.surfaces.json_text import to_json
-from core.surfaces.openai_chat.render import NOTES, finish_reason
+from core.surfaces.openai_chat.render import BLANK_ENDS, NOTES, finish_reason
 from core.surfaces.surface import Surface
 
 DONE: Final = b"data: [DONE]\n\n"
@@ -201,7 +201,7 @@ class StreamRenderer:
         role = b""
         if event.choice not in self._opened:
             yield self._before(event.choice)
-            role = b'"role":"assistant"'
+            role = b'"role":"assistant","content":""' if event.reason in BLANK_ENDS else b'"role":"assistant"'
         reason = finish_reason(event.reason, self._legacy).encode()
         yield b'%b%d,"delta":{%b},"finish_reason":"%b"%b' % (self._head, event.choice, role, reason, self._tail)
 

@@ -107,7 +107,7 @@ def _came_of_it() -> dict[str, Schema]:
         "requested_model": text("What the request gave as `model`."),
         "surface": words(*(surface.name for surface in SURFACES)),
         "stream": flag("Whether a stream was asked for."),
-        "outcome": text("`open` while it runs, then `served`, `failed`, `interrupted` or `caller_left`."),
+        "outcome": text("`open` while it runs, then `served`, `failed`, `interrupted`, `caller_left` or `lost`."),
         "finish_reason": nullable(words(*FINISH_REASONS, about="Of the first answer.")),
         "error_code": nullable(text("The code of the failure that the caller saw.")),
         "latency_ms": nullable(whole("Wall time, in milliseconds.", low=0)),

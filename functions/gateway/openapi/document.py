@@ -3,17 +3,21 @@
 from typing import Any, Final
 
 from core.surfaces.surface import SURFACES
+from functions.gateway.openapi.admin import OPERATOR_SCHEME, admin_paths
+from functions.gateway.openapi.admin_shapes import admin_schemas
 from functions.gateway.openapi.answers import answer_schemas, shared_answer_schemas
 from functions.gateway.openapi.decision import decision_schemas
 from functions.gateway.openapi.example_answers import example_failures
 from functions.gateway.openapi.example_requests import EXAMPLE_MODEL
 from functions.gateway.openapi.failures import failure_responses, failure_schemas
+from functions.gateway.openapi.feedback import feedback_schemas
 from functions.gateway.openapi.frames import frame_schemas, shared_frame_schemas
 from functions.gateway.openapi.models import model_schemas
-from functions.gateway.openapi.operations import TAGS, failure_headers, paths
+from functions.gateway.openapi.operations import TAGS, common_headers, failure_headers, paths
 from functions.gateway.openapi.preferences import preference_schemas
 from functions.gateway.openapi.request import request_schemas
 from functions.gateway.openapi.shapes import Schema
+from functions.gateway.openapi.usage import usage_schemas
 
 VERSION: Final = "1"
 
@@ -47,12 +51,13 @@ def openapi_document(header_prefix: str) -> dict[str, Any]:
         # Beside the document itself, whatever stage or path it is served under.
         "servers": [{"url": ".", "description": "This gateway."}],
         "tags": [{"name": name, "description": about} for name, about in TAGS],
-        "paths": paths(header_prefix, SURFACES),
+        "paths": paths(header_prefix, SURFACES) | admin_paths(common_headers(header_prefix)),
         "components": {
             "schemas": _schemas(),
             "responses": failure_responses(failure_headers(header_prefix), example_failures()),
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer", "description": "`Authorization: Bearer hr_...`"},
+                "operator": OPERATOR_SCHEME,
                 "apiKey": {"type": "apiKey", "in": "header", "name": "x-api-key", "description": "The same key."},
             },
         },
@@ -67,7 +72,8 @@ def _schemas() -> dict[str, Schema]:
     for surface in SURFACES:
         made |= answer_schemas(surface)
     made |= shared_answer_schemas()
-    made |= decision_schemas()
+    made |= decision_schemas() | feedback_schemas()
     for surface in SURFACES:
         made |= frame_schemas(surface)
-    return {**made, **shared_frame_schemas(), **failure_schemas(), **model_schemas()}
+    made |= shared_frame_schemas() | failure_schemas() | model_schemas()
+    return {**made, **usage_schemas(), **admin_schemas()}

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from core.errors import (
     AuthenticationFailed,
+    Conflict,
     DeadlineExceeded,
     GatewayError,
     InternalError,
@@ -63,12 +64,28 @@ FAILURES: Final[tuple[tuple[type[GatewayError], str, Codes], ...]] = (
             "model_not_found": "No model has this id or alias; near matches are named.",
             "decision_not_found": "The organisation has no decision of this id.",
             "endpoint_not_found": "No endpoint has this path.",
+            "organisation_not_found": "There is no organisation of this id.",
+            "key_not_found": "The organisation has no key of this id, or none of its own at this vendor.",
+            "policy_not_found": "The organisation has no policy of this name.",
+            "plan_not_found": "There is no plan of this id.",
+            "catalog_not_found": "The organisation has no catalog of its own.",
         },
     ),
     (
         MethodNotAllowed,
         "The path does not take this method.",
         {"method_not_allowed": "The header `Allow` names those that it takes."},
+    ),
+    (
+        Conflict,
+        "It would collide with something else.",
+        {
+            "idempotency_mismatch": "Another body was sent under it.",
+            "idempotency_in_progress": "The first request is still running; a repeat will get its answer.",
+            "idempotency_not_replayable": "The answer was too large to be kept; the message has its request id.",
+            "already_exists": "There is one of that name already.",
+            "in_use": "It is built in, something else needs it, or it is over already; the message says which.",
+        },
     ),
     (
         RequestTooLarge,
@@ -103,6 +120,7 @@ FAILURES: Final[tuple[tuple[type[GatewayError], str, Codes], ...]] = (
         {
             "all_attempts_failed": "Every attempt failed, in more than one way.",
             "upstream_error": "The only possible attempt failed.",
+            "own_key_failed": "The organisation's own key at a vendor does not work; the message names the vendor.",
         },
     ),
     (
@@ -111,6 +129,7 @@ FAILURES: Final[tuple[tuple[type[GatewayError], str, Codes], ...]] = (
         {
             "no_healthy_host": "No host of the model can be used.",
             "store_unavailable": "The gateway cannot reach its records.",
+            "sealing_unavailable": "The gateway has no key to keep secrets with.",
         },
     ),
     (

@@ -30,6 +30,20 @@ def model_schemas() -> dict[str, Schema]:
             {"object": words("list"), "data": array(ref("Model"))}, ("object", "data"), "Models, in catalog order."
         ),
         "Model": _model(),
+        "Quality": record(
+            {
+                "value": nullable(number("0 to 1; null while there are too few scores.", low=0, high=1)),
+                "basis": words(
+                    *("measured", "opinions", "unknown"),
+                    about="What it rests on: the catalog's score, or what callers of the key's organisation said.",
+                ),
+                "source": text("Where the catalog's score comes from."),
+                "date": text("When that was read."),
+                "measured": number("The catalog's score, where the callers' scores moved it.", low=0, high=1),
+                "scores": whole("How many scores callers gave.", low=1),
+            },
+            ("value", "basis"),
+        ),
         "Prices": record(
             {**_rates(), "tiers": array(ref("PriceTier"), "Other prices for long prompts.")},
             (*_SAID, "tiers"),
@@ -67,10 +81,7 @@ def _model() -> Schema:
         "prices": nullable(ref("Prices", "Null while no price is known.")),
         "abilities": _abilities(),
         "supported_parameters": array(text(), "The fields of a request that it takes in some form."),
-        "quality": mapping(
-            record({"value": number(low=0, high=1), "source": text(), "date": text()}, ("value", "source", "date")),
-            "What was measured, by task.",
-        ),
+        "quality": mapping(ref("Quality"), "What is expected of it, by task."),
     }
     deprecated = text("The day from which on it may be gone.")
     return record({**always, "deprecated": deprecated}, list(always), "A model, what it can do and what it costs.")

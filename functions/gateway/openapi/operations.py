@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from core.idempotency import HEADER
 from core.surfaces.openai_chat.body import DEEPEST, MOST_VALUES
 from core.surfaces.surface import Surface
 from functions.gateway.decisions import LONGEST_LIST, USUAL_LIST
 from functions.gateway.incoming import LARGEST_BODY
+from functions.gateway.openapi.admin import ADMIN_TAG
 from functions.gateway.openapi.example_answers import (
     example_answers,
     example_decision,
@@ -16,7 +18,9 @@ from functions.gateway.openapi.example_answers import (
     example_recorded,
 )
 from functions.gateway.openapi.example_requests import EXAMPLE_MODEL, example_requests
+from functions.gateway.openapi.feedback import example_feedback, example_score
 from functions.gateway.openapi.shapes import Schema, record, ref, text, whole, words
+from functions.gateway.openapi.usage import USAGE_TAG, credits_operation, usage_operation
 
 Operation = dict[str, Any]
 
@@ -28,12 +32,25 @@ TAGS: Final = (
     (CHAT, "One completion endpoint on two surfaces."),
     (DECISIONS, "Which model a request gets, and why."),
     (MODELS, "What can be asked."),
+    USAGE_TAG,
+    ADMIN_TAG,
     (HEALTH, "For load balancers and monitors. No key is needed, and nothing else is told."),
 )
 
 _NEEDS_KEY: Final[list[dict[str, list[str]]]] = [{"bearer": []}, {"apiKey": []}]
 _MAY_HAVE_KEY: Final[list[dict[str, list[str]]]] = [{}, *_NEEDS_KEY]
 _REQUEST_ID: Final = text("The id of the request, for questions about it.", pattern="^req-[0-9a-f]{32}$")
+
+_IDEMPOTENCY_KEY: Final = {
+    "name": HEADER,
+    "in": "header",
+    "schema": text(
+        "A name for the request. Sent again within 24 hours with the same body it gives the same answer, without a "
+        "second call or charge; answers are kept sealed for that.",
+        pattern="^[!-~]{1,255}$",
+    ),
+    "example": "order-4711-summary",
+}
 
 _LIMITS: Final = (
     f"JSON of at most {LARGEST_BODY // 2**20} MB and {MOST_VALUES:,} values, nested at most {DEEPEST} levels deep."
@@ -66,6 +83,11 @@ def paths(prefix: str, surfaces: tuple[Surface, ...]) -> dict[str, Any]:
         made[f"{surface.prefix}/route"] = {"post": _route(surface, prefix)}
         made[f"{surface.prefix}/routing-decisions"] = {"get": _decisions(surface, prefix)}
         made[f"{surface.prefix}/routing-decisions/{{response_id}}"] = {"get": _decision(surface, prefix)}
+        made[f"{surface.prefix}/routing-decisions/{{response_id}}/feedback"] = {"post": _feedback(surface, prefix)}
+        reads = (_NEEDS_KEY, _failed(400, 401, 403, 500, 503))
+        made[f"{surface.prefix}/usage"] = {"get": usage_operation(surface, prefix, common_headers(prefix), *reads)}
+        reads = (_NEEDS_KEY, _failed(401, 403, 500, 503))
+        made[f"{surface.prefix}/credits"] = {"get": credits_operation(surface, common_headers(prefix), *reads)}
         made[f"{surface.prefix}/models"] = {"get": _models(surface, prefix)}
         made[f"{surface.prefix}/models/{{model_id}}"] = {"get": _model(surface, prefix)}
     made["/healthz"] = {"get": _health("isAlive", "Is the process up?", {})}
@@ -98,10 +120,11 @@ def _chat(surface: Surface, prefix: str) -> Operation:
         "summary": f"Create a chat completion {where[0].lower()}{where[1:]}",
         "description": about,
         "security": _NEEDS_KEY,
+        "parameters": [_IDEMPOTENCY_KEY],
         "requestBody": _body(surface),
         "responses": {
             "200": _answer(surface, prefix),
-            **_failed(400, 401, 402, 403, 404, 413, 422, 429, 500, 502, 503, 504),
+            **_failed(400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 502, 503, 504),
         },
     }
 
@@ -173,26 +196,46 @@ def _decisions(surface: Surface, prefix: str) -> Operation:
 
 def _decision(surface: Surface, prefix: str) -> Operation:
     example = example_recorded(surface)
-    shape = text("The `id` of the answer, in the form of either surface.", least=1)
     return {
         "operationId": f"{surface.name}GetDecision",
         "tags": [DECISIONS],
         "summary": "Look at one decision",
         "description": "With everything that it weighed, and what came of it.",
         "security": _NEEDS_KEY,
-        "parameters": [
-            {
-                "name": "response_id",
-                "in": "path",
-                "required": True,
-                "schema": shape,
-                "example": surface.response_id(example["request_id"]),
-            }
-        ],
+        "parameters": [_response_id(surface, example["request_id"])],
         "responses": {
             "200": _found("The decision.", ref("RecordedDecision"), prefix, example),
             **_failed(401, 404, 500, 503),
         },
+    }
+
+
+def _feedback(surface: Surface, prefix: str) -> Operation:
+    request_id = example_recorded(surface)["request_id"]
+    content = {"schema": ref("FeedbackRequest"), "examples": {"good": {"summary": "A score", "value": example_score()}}}
+    return {
+        "operationId": f"{surface.name}GiveFeedback",
+        "tags": [DECISIONS],
+        "summary": "Say how good an answer was",
+        "description": "A second score takes the place of the first. `GET /models` shows what the scores come to; "
+        "they move choices where a policy says so.",
+        "security": _NEEDS_KEY,
+        "parameters": [_response_id(surface, request_id)],
+        "requestBody": {"required": True, "description": "A score.", "content": {"application/json": content}},
+        "responses": {
+            "200": _found("It is kept.", ref("Feedback"), prefix, example_feedback(request_id, EXAMPLE_MODEL)),
+            **_failed(400, 401, 403, 404, 413, 422, 500, 503),
+        },
+    }
+
+
+def _response_id(surface: Surface, request_id: str) -> dict[str, Any]:
+    return {
+        "name": "response_id",
+        "in": "path",
+        "required": True,
+        "schema": text("The `id` of the answer, in the form of either surface.", least=1),
+        "example": surface.response_id(request_id),
     }
 
 

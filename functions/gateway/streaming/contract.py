@@ -1,12 +1,9 @@
-"""What the runtime loop needs from the gateway that it runs, and what it hands over with a request."""
+"""What the runtime loop needs from the gateway that it runs."""
 
 from collections.abc import Callable
 from typing import Protocol
 
 from mangum.types import ASGI
-
-DEADLINE = "headrace.deadline"
-"""Key of the ASGI scope: when Lambda ends this invocation, in Unix seconds, as a float."""
 
 
 class Gateway(Protocol):

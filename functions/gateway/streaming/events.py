@@ -7,7 +7,7 @@ import orjson
 from mangum.handlers import APIGateway, HTTPGateway
 from mangum.types import LambdaConfig, LambdaContext, LambdaHandler, Scope
 
-from functions.gateway.streaming.contract import DEADLINE
+from functions.gateway.deadline import DEADLINE
 from functions.gateway.streaming.invocation import Invocation
 from functions.gateway.streaming.prelude import Payload
 

@@ -55,7 +55,7 @@ async def forgetful(tmp_path_factory: pytest.TempPathFactory, aws: None) -> Asyn
 
     def without_memory(store: Store) -> Any:
         away = AwayStore(store)
-        away.away.add("recall")
+        away.away |= {"remember", "recall"}
         return away
 
     folder = tmp_path_factory.mktemp("forgetful")

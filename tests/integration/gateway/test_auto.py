@@ -299,7 +299,8 @@ async def test_a_named_model_falls_back_only_where_the_operator_and_the_surface_
 ) -> None:
     script = by_model(strong=MISSING)
     async with ScriptedUpstream(script) as upstream, running_gateway(tmp_path, upstream.url, catalog=THREE) as running:
-        service = Service(replace(running.gateway.service.parts, policy=FALLBACKS))
+        service = running.gateway.service
+        await service.parts.directory.save_policy("default", FALLBACKS)
         async with running.client():
             key = await service.authenticate(running.token)
         request_id = service.parts.new_request_id()
@@ -314,6 +315,17 @@ async def test_a_named_model_falls_back_only_where_the_operator_and_the_surface_
             answer = json.loads(head.body or b"")
             assert (answer["model"], answer["routing"]["pick"]) == (outcome, "lab/strong")
             assert "lab/cheap may stand in" in answer["routing"]["reasoning"]
+
+
+async def test_no_other_model_goes_on_with_a_tool_loop_even_where_nobody_remembers_it(tmp_path: Path) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    turns = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "call_1", "content": "1"}]
+    script = by_model(strong=MISSING)
+    async with ScriptedUpstream(script) as upstream, running_gateway(tmp_path, upstream.url, catalog=THREE) as running:
+        await running.gateway.service.parts.directory.save_policy("default", FALLBACKS)
+        answer = await routed(running, 502, model="lab/strong", messages=[*QUESTION, *turns])
+        assert answer["error"]["code"] == "upstream_error"
+        assert [received.json["model"] for received in upstream.received] == ["strong"]
 
 
 async def test_a_key_is_only_served_by_its_models(tmp_path: Path) -> None:
@@ -349,8 +361,9 @@ async def test_a_key_sees_its_models_alone(tmp_path: Path) -> None:
     async with ScriptedUpstream(HELLO) as upstream, running_gateway(tmp_path, upstream.url, catalog=THREE) as running:
         service = running.gateway.service
         key = await service.authenticate(running.token)
-        assert len(service.models(key)) == len(service.models(None))
-        assert [model.id for model in service.models(replace(key, models=("lab/cheap",)))] == ["lab/cheap"]
+        assert len((await service.shelf(key)).models) == len((await service.shelf(None)).models)
+        shelf = await service.shelf(replace(key, models=("lab/cheap",)))
+        assert [model.id for model in shelf.models] == ["lab/cheap"]
 
 
 async def test_a_plan_ends_before_the_platform_does(tmp_path: Path) -> None:
@@ -368,7 +381,8 @@ async def test_a_policys_default_for_thinking_holds_until_a_request_says_otherwi
         ScriptedUpstream(HELLO) as upstream,
         running_gateway(tmp_path, upstream.url, catalog=catalog(deep)) as running,
     ):
-        service = Service(replace(running.gateway.service.parts, policy=Policy(extended_thinking=False)))
+        service = running.gateway.service
+        await service.parts.directory.save_policy("default", Policy(extended_thinking=False))
         key = await service.authenticate(running.token)
         for asked, reason in ((None, "model_ignores_off"), (True, None)):
             sent = json.dumps(body(extended_thinking=asked)).encode()

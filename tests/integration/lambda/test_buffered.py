@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 
 from functions.gateway.buffered import BufferedHandler, handler
-from functions.gateway.streaming.contract import DEADLINE
+from functions.gateway.deadline import DEADLINE
 from functions.gateway.streaming.environment import RuntimeEnvironment
 from functions.gateway.streaming.invocation import Invocation, context_of
 from tests.support.clock import ManualClock

@@ -11,7 +11,7 @@ from fastapi import BackgroundTasks, FastAPI, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from mangum.types import Receive, Scope, Send
 
-from functions.gateway.streaming.contract import DEADLINE
+from functions.gateway.deadline import DEADLINE
 from tests.support.clock import ManualClock
 from tests.support.lambda_events import rest_event, url_event
 from tests.support.runtime_api import RuntimeApiEmulator

@@ -212,8 +212,6 @@ def test_failures(kind: type[GatewayError]) -> None:
     if kind.type == "stream_error":
         assert faults("StreamFailure", wire(envelope["error"]), closed=True) == []
         return
-    if kind.__name__ in NOT_YET:
-        return
     response = document()["components"]["responses"][str(status)]
     _, narrowed = response["content"]["application/json"]["schema"]["allOf"]
     allowed = narrowed["properties"]["error"]["properties"]
@@ -221,16 +219,6 @@ def test_failures(kind: type[GatewayError]) -> None:
     assert envelope["error"]["type"] == allowed["type"]["const"]
     assert envelope["error"]["code"] in allowed["code"]["enum"]
     assert set(headers) <= set(response["headers"])
-
-
-# No endpoint raises it yet; when one does, its codes belong into the document.
-NOT_YET = {"Conflict"}
-
-
-def test_what_is_not_yet_raised_is_raised_nowhere() -> None:
-    files = python_files("core", "functions")
-    made = {found.name.rpartition(".")[2] for path in files for found in references(parse(path)) if found.call}
-    assert made.isdisjoint(NOT_YET)
 
 
 def test_every_code_that_is_raised_is_documented_under_its_status() -> None:

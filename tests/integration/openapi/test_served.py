@@ -42,16 +42,24 @@ async def test_nothing_else_describes_it(tmp_path: Path, path: str) -> None:
     assert (response.status_code, response.json()["error"]["code"]) == (404, "endpoint_not_found")
 
 
-ALLOWED = [
-    *((path, "POST") for path in CHAT),
-    *((path, "GET") for path in MODELS),
-    ("/v1/models/lab/small", "GET"),
-    ("/healthz", "GET"),
-    ("/openapi.json", "GET"),
-]
+GETS = [*MODELS, "/v1/models/lab/small", "/healthz", "/readyz", "/openapi.json", "/docs"]
+ALLOWED = [*((path, "POST") for path in CHAT), *((path, "GET, HEAD") for path in GETS)]
 
 
-@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE"])
+async def test_head_answers_as_get_does_without_the_body(tmp_path: Path) -> None:
+    with refusing() as nowhere:
+        async with running_gateway(tmp_path, nowhere) as running, running.client() as client:
+            for path in [*GETS, "/v1/routing-decisions", "/v1/routing-decisions/x", "/v1/models/lab/none", "/nowhere"]:
+                got, headed = await client.get(path), await client.head(path)
+                assert (headed.status_code, headed.content) == (got.status_code, b""), path
+                assert headed.headers["content-length"] == str(len(got.content))
+                assert headed.headers["content-type"] == got.headers["content-type"]
+                assert headed.headers.keys() == got.headers.keys()
+            refused = await client.head(CHAT[0])
+    assert (refused.status_code, refused.headers["allow"], refused.content) == (405, "POST", b"")
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "PUT", "PATCH", "DELETE", "TRACE"])
 async def test_other_methods_are_told_which_there_are(tmp_path: Path, method: str) -> None:
     headers = {"origin": "https://elsewhere.example", "access-control-request-method": "POST"}
     with refusing() as nowhere:
@@ -63,11 +71,8 @@ async def test_other_methods_are_told_which_there_are(tmp_path: Path, method: st
         assert response.headers["x-should-retry"] == "false"
         assert response.headers["x-request-id"].startswith("req-")
         assert not [name for name in response.headers if name.startswith("access-control-")]
-        if method == "HEAD":
-            assert response.content == b""
-        else:
-            assert response.json()["error"]["code"] == "method_not_allowed"
-            assert allowed in response.json()["error"]["message"]
+        assert response.json()["error"]["code"] == "method_not_allowed"
+        assert allowed in response.json()["error"]["message"]
 
 
 async def test_the_health_check_says_nothing_else(tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 """What the README says is true: its examples run, its commands exist, its links lead somewhere."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from core.catalog.loader import load_catalog
 from functions.local.catalog.demo import DEMO_MODEL
+from functions.local.main import app
 from tests.support.answers import text_answer
 from tests.support.command import serving
 from tests.support.gateway import CATALOG
@@ -33,6 +36,18 @@ def test_the_sdk_example_prints_the_answer_as_written(tmp_path: Path) -> None:
             assert program.count(url) == program.count(token) == 1
             done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.returncode) == ("Because of scattering.", 0), done.stderr
+
+
+@pytest.mark.parametrize("named", ["headrace orgs", "headrace usage"])
+def test_the_commands_run_as_written(tmp_path: Path, named: str) -> None:
+    (block,) = [each for each in blocks("sh") if named in each]
+    for line in block.splitlines():
+        piped, _, command = line.rpartition(" | ")
+        _, *arguments = shlex.split(command, comments=True)
+        stdin = shlex.split(piped)[1] if piped else None
+        environment = {"HEADRACE_SQLITE_PATH": str(tmp_path / "headrace.db")}
+        done = CliRunner().invoke(app, arguments, env=environment, input=stdin)
+        assert done.exit_code == 0, (line, done.output, done.exception)
 
 
 def test_the_catalog_example_is_one() -> None:

@@ -63,7 +63,7 @@ async def test_an_event_is_read_as_the_request_that_it_stands_for(name: str, kin
 
 
 def test_the_local_settings_change_only_what_the_template_sets(stack: Stack) -> None:
-    variables = stack.only("AWS::Lambda::Function")["Properties"]["Environment"]["Variables"]
+    variables = stack.gateway()["Properties"]["Environment"]["Variables"]
     for function, settings in event("local").items():
         assert function in stack.of_type("AWS::Lambda::Function")
         assert settings.keys() <= variables.keys()

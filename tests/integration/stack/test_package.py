@@ -61,6 +61,11 @@ def test_all_of_our_sources_are_there_unchanged(package: Path) -> None:
         assert (package / source).read_bytes() == (ROOT / source).read_bytes()
 
 
+def test_all_functions_share_the_package(package: Path) -> None:
+    built = (package.parent / "template.yaml").read_text("utf-8")
+    assert re.findall(r"CodeUri: (\S+)", built) == [package.name] * 3
+
+
 def test_dependencies_are_those_of_the_request_path(package: Path) -> None:
     exported = (package.parents[2] / ".stage/gateway/requirements.txt").read_text("utf-8")
     pinned = {re.sub(r"[-_.]+", "_", name) for name in re.findall(r"^([\w.-]+)==", exported, re.MULTILINE)}

@@ -50,6 +50,11 @@ def test_every_default_is_allowed(source: Stack) -> None:
         ("CatalogPath", ["catalog.toml"], ["/etc/catalog.toml", "../catalog.toml", "catalog.json"]),
         ("HeaderPrefix", ["X-Inferbase-", "Acme-"], ["X-Inferbase", "X Inferbase-", "-", ""]),
         ("ConfigTableName", ["headrace-ConfigTable-1ABC2DEF"], ["table/*", "a*c", "ab"]),
+        (
+            "SealingKeyId",
+            ["create", "1234abcd-12ab-34cd-56ef-1234567890ab", "mrk-1234abcd12ab34cd56ef1234567890ab"],
+            ["arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab", "alias/a", "*", ""],
+        ),
     ],
 )
 def test_a_pattern_refuses_what_would_widen_or_break(
@@ -90,15 +95,16 @@ def test_every_output_is_described(source: Stack) -> None:
 
 
 def test_an_absent_setting_is_an_absent_variable(stack: Stack) -> None:
-    variables = stack.only("AWS::Lambda::Function")["Properties"]["Environment"]["Variables"]
+    variables = stack.gateway()["Properties"]["Environment"]["Variables"]
     none = {"Ref": "AWS::NoValue"}
     assert variables["HEADRACE_PROVIDER_SECRET"]["Fn::If"][2] == none
     assert variables["HEADRACE_CATALOG"]["Fn::If"][2] == none
+    assert variables["HEADRACE_KMS_KEY"] == {"Fn::If": ["Seals", {"Ref": "SealingAlias"}, none]}
     assert variables["HEADRACE_STORE"] == "dynamodb"
 
 
 def test_every_variable_is_a_setting_of_the_gateway(stack: Stack) -> None:
-    variables = stack.only("AWS::Lambda::Function")["Properties"]["Environment"]["Variables"]
+    variables = stack.gateway()["Properties"]["Environment"]["Variables"]
     settings = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
     given = variables.keys() - {"AWS_LAMBDA_EXEC_WRAPPER"}
     assert given <= settings

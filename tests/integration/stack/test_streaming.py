@@ -48,14 +48,14 @@ def test_the_api_is_regional_and_does_nothing_that_buffers(stack: Stack) -> None
 
 
 def test_the_function_is_started_by_the_wrapper(source: Stack, stack: Stack) -> None:
-    function = stack.only("AWS::Lambda::Function")["Properties"]
+    function = stack.gateway()["Properties"]
     assert function["Runtime"] == "python{}.{}".format(*RUNTIME)
     assert function["Architectures"] == ["arm64"]
     assert function["PackageType"] == "Zip"
     assert function["Handler"] == "functions.gateway.buffered.handler"
     variables = function["Environment"]["Variables"]
     assert variables["AWS_LAMBDA_EXEC_WRAPPER"] == f"{TASK_ROOT}/{WRAPPER.as_posix()}"
-    written = source.only("AWS::Serverless::Function")
+    written = source.gateway()
     assert written["Properties"]["CodeUri"] == FOLDER.as_posix()
     assert written["Metadata"]["BuildMethod"] == "python-uv"
 
@@ -71,7 +71,7 @@ def test_the_alias_points_at_a_version_that_outlives_its_replacement(stack: Stac
 
 def test_a_changed_setting_publishes_a_new_version(source: Stack, stack: Stack) -> None:
     """SAM alone would not: the version's id does not depend on the values of parameters."""
-    function = stack.only("AWS::Lambda::Function")["Properties"]
+    function = stack.gateway()["Properties"]
     versioned = {key: value for key, value in function.items() if key not in UNVERSIONED}
     conditions = source.template["Conditions"]
     parameters = set()

@@ -3,6 +3,7 @@
 import pytest
 
 from core.store.dynamodb_items import BY_LEASE, BY_ORG
+from tests.support.ministack import LEDGER_INDEXES
 from tests.support.stack import Stack
 
 TABLES = ["ConfigTable", "LedgerTable"]
@@ -58,12 +59,14 @@ def test_the_ledger_has_the_indexes_of_the_store(stack: Stack) -> None:
     for index in properties["GlobalSecondaryIndexes"]:
         partition, sort = (key["AttributeName"] for key in index["KeySchema"])
         assert [key["KeyType"] for key in index["KeySchema"]] == ["HASH", "RANGE"]
-        assert index["Projection"] == {"ProjectionType": "KEYS_ONLY"}
-        indexes[index["IndexName"]] = ((partition, types[partition]), (sort, types[sort]))
+        keys = ((partition, types[partition]), (sort, types[sort]))
+        indexes[index["IndexName"]] = (keys, index["Projection"])
+    times = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["created_ms", "settled_ms"]}
     assert indexes == {
-        BY_ORG: (("org_shard", "S"), ("request_id", "S")),
-        BY_LEASE: (("open_shard", "S"), ("lease_until_ms", "N")),
+        BY_ORG: ((("org_shard", "S"), ("request_id", "S")), {"ProjectionType": "KEYS_ONLY"}),
+        BY_LEASE: ((("open_shard", "S"), ("lease_until_ms", "N")), times),
     }
+    assert [index["Projection"] for index in LEDGER_INDEXES] == [found[1] for found in indexes.values()]
 
 
 def test_the_ledger_has_a_stream_for_reports(stack: Stack) -> None:
@@ -76,5 +79,5 @@ def test_the_log_that_may_hold_unsettled_charges_is_kept(stack: Stack) -> None:
     assert logs["GatewayLogGroup"]["DeletionPolicy"] == "Retain"
     for log in logs.values():
         assert log["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
-    function = stack.only("AWS::Lambda::Function")["Properties"]
+    function = stack.gateway()["Properties"]
     assert function["LoggingConfig"]["LogGroup"] == {"Ref": "GatewayLogGroup"}

@@ -1,11 +1,13 @@
 """Which attempts are charged, and for what."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 from core.accounts.charges import attempt_row, charged_usage, request_charge, terms_of
 from core.chat import Usage
 from core.money import Charge, Terms
-from core.tenant import Organisation
+from core.tenant import FREE_PLAN, Organisation
+from core.workspace import Workspace
 from tests.support.targets import make_target
 
 NOW = 1_790_000_000.0
@@ -42,6 +44,26 @@ def test_a_failed_attempt_is_charged_for_what_its_host_reported() -> None:
 def test_an_unknown_price_makes_the_whole_charge_unknown_never_nothing() -> None:
     rows = [attempt_row(TARGET, "no_content", 5, USED, NOW), attempt_row(UNPRICED, "served", 5, USED, NOW)]
     assert request_charge(rows, Terms()) is None
+
+
+def test_on_an_own_key_only_the_checks_are_charged_whatever_the_host_asks() -> None:
+    for target in (TARGET, UNPRICED):
+        row = attempt_row(replace(target, owner="acme"), "served", 12, USED, NOW)
+        assert (row.own_key, row.charged, row.input_pico, row.output_pico) == (True, True, Fraction(0), Fraction(0))
+        assert charged_usage([row]) == USED
+        terms = Terms(markup=Fraction(1, 2), guardrail_pico=7_000_000)
+        assert request_charge([row], terms) == Charge(total=7, input=0, output=0, guardrail=7)
+
+
+def test_a_request_on_both_accounts_is_charged_for_the_gateways_part() -> None:
+    own = attempt_row(replace(UNPRICED, owner="acme"), "own_key_failed", 5, USED, NOW)
+    managed = attempt_row(TARGET, "served", 5, USED, NOW)
+    assert request_charge([own, managed], Terms()) == Charge(total=1_053, input=93, output=960)
+    usage = charged_usage([own, managed])
+    assert usage is not None
+    assert usage.input_tokens == 62
+    nothing_reported = attempt_row(replace(TARGET, owner="acme"), "own_key_failed", 5, None, NOW)
+    assert (nothing_reported.own_key, nothing_reported.charged, nothing_reported.input_pico) == (True, False, None)
 
 
 def test_usage_of_several_attempts_is_summed_member_by_member() -> None:
@@ -86,5 +108,6 @@ def test_reasoning_that_no_host_told_stays_unknown() -> None:
 
 def test_terms_are_the_organisations() -> None:
     organisation = Organisation("acme", "Acme", 0, markup=Fraction(1, 20), discount=Fraction(1, 10))
-    assert terms_of(organisation) == Terms(markup=Fraction(1, 20), discount=Fraction(1, 10))
-    assert terms_of(None) == Terms()
+    terms = Terms(markup=Fraction(1, 20), discount=Fraction(1, 10))
+    assert terms_of(Workspace(organisation)) == terms
+    assert terms_of(Workspace(organisation, plan=FREE_PLAN)) == replace(terms, provider_cost=False)

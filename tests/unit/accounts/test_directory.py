@@ -2,27 +2,30 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
 from core.accounts.directory import CachedDirectory
+from core.decision import Policy
 from core.errors import StoreUnavailable
-from core.tenant import Key, Organisation
+from core.tenant import Key, Organisation, OwnKey, Plan
+from core.workspace import Workspace
 from tests.contracts.values import NOW_MS, key, organisation
 from tests.support.clock import ManualClock
+from tests.support.memory_directory import MemoryDirectory
 
 KEY = key(1)
 ORG = organisation("acme")
 
 
-class Asked:
+class Asked(MemoryDirectory):
     """A directory that counts, can be slow, and can be away."""
 
     def __init__(self) -> None:
-        self.known: dict[str, Key] = {KEY.digest: KEY}
-        self.orgs: dict[str, Organisation] = {ORG.id: ORG}
+        super().__init__(KEY)
+        self.spaces[ORG.id] = Workspace(ORG)
         self.calls: Counter[str] = Counter()
         self.away = False
         self.answers = asyncio.Event()
@@ -30,29 +33,36 @@ class Asked:
 
     async def key(self, digest: str) -> Key | None:
         self.calls[digest] += 1
-        known = self.known.get(digest)
+        known = await super().key(digest)
         await self._answer()
         return known
 
     async def keys(self, org: str) -> Sequence[Key]:
         self.calls["keys"] += 1
-        return [one for one in self.known.values() if one.org == org]
+        return await super().keys(org)
 
     async def save_key(self, key: Key) -> None:
-        self.known[key.digest] = key
+        await super().save_key(key)
         self._fail()
+
+    async def touch_key(self, digest: str, now_ms: int) -> None:
+        self.calls["touch_key"] += 1
+        self._fail()
+        await super().touch_key(digest, now_ms)
 
     async def organisation(self, org: str) -> Organisation | None:
         self.calls[org] += 1
         await self._answer()
-        return self.orgs.get(org)
-
-    async def organisations(self) -> Sequence[Organisation]:
-        return list(self.orgs.values())
+        return await super().organisation(org)
 
     async def save_organisation(self, organisation: Organisation) -> None:
-        self.orgs[organisation.id] = organisation
+        await super().save_organisation(organisation)
         self._fail()
+
+    async def workspace(self, org: str) -> Workspace | None:
+        self.calls["workspace"] += 1
+        await self._answer()
+        return await super().workspace(org)
 
     async def _answer(self) -> None:
         await self.answers.wait()
@@ -241,6 +251,81 @@ async def test_a_save_that_failed_may_have_been_carried_out(directory: CachedDir
     asked.away = False
     assert await directory.key(KEY.digest) == revoked
     assert await directory.organisation("acme") == renamed
+
+
+OWN = OwnKey("acme", "lab", "sealed", "last", NOW_MS)
+
+SET_UP: dict[str, Callable[[CachedDirectory], Awaitable[object]]] = {
+    "organisation": lambda directory: directory.save_organisation(replace(ORG, plan="big")),
+    "payment": lambda directory: directory.pay_in("acme", "first", 5, NOW_MS),
+    "policy": lambda directory: directory.save_policy("acme", Policy(name="cheap")),
+    "no policy": lambda directory: directory.delete_policy("acme", "default"),
+    "own key": lambda directory: directory.save_own_key(OWN),
+    "no own key": lambda directory: directory.delete_own_key("acme", "other"),
+    "catalog": lambda directory: directory.save_catalog("acme", "models = []"),
+    "plan": lambda directory: directory.save_plan(Plan("standard", "Standard")),
+    "no plan": lambda directory: directory.delete_plan("big"),
+    "all gone": lambda directory: directory.delete_organisation("acme"),
+}
+
+
+async def test_a_workspace_is_remembered_for_a_minute(
+    directory: CachedDirectory, asked: Asked, clock: ManualClock
+) -> None:
+    for _ in range(3):
+        assert await directory.workspace("acme") == Workspace(ORG)
+    assert asked.calls["workspace"] == 1
+    await clock.advance(61)
+    asked.away = True
+    assert await directory.workspace("acme") == Workspace(ORG)
+    await clock.advance(240)
+    with pytest.raises(StoreUnavailable):
+        await directory.workspace("acme")
+
+
+@pytest.mark.parametrize("what", SET_UP)
+async def test_what_is_set_up_is_seen_at_once(directory: CachedDirectory, asked: Asked, what: str) -> None:
+    own = replace(Workspace(ORG), own_keys={"other": replace(OWN, vendor="other")})
+    asked.spaces["acme"] = own
+    asked.stored_plans["big"] = Plan("big", "Big")
+    await directory.organisation("acme")
+    before = await directory.workspace("acme")
+    await SET_UP[what](directory)
+    after = await directory.workspace("acme")
+    assert after == await asked.workspace("acme")
+    assert asked.calls["workspace"] == 3
+    assert (after == before) is (what == "no plan")
+    assert await directory.organisation("acme") == (after and after.organisation)
+
+
+async def test_all_plans_are_passed_on(directory: CachedDirectory) -> None:
+    await directory.save_plan(Plan("big", "Big"))
+    assert await directory.plans() == [Plan("big", "Big")]
+
+
+async def test_a_deleted_key_is_gone_at_once(directory: CachedDirectory) -> None:
+    assert await directory.key(KEY.digest) == KEY
+    await directory.delete_key(KEY)
+    assert await directory.key(KEY.digest) is None
+
+
+async def test_the_keys_of_a_deleted_organisation_are_gone_at_once(directory: CachedDirectory) -> None:
+    assert await directory.key(KEY.digest) == KEY
+    await directory.delete_organisation("acme")
+    assert await directory.key(KEY.digest) is None
+
+
+async def test_a_use_is_remembered_without_asking(directory: CachedDirectory, asked: Asked) -> None:
+    await directory.touch_key("never seen", NOW_MS)
+    await directory.key(KEY.digest)
+    asked.away = True
+    with pytest.raises(StoreUnavailable):
+        await directory.touch_key(KEY.digest, NOW_MS)
+    assert await directory.key(KEY.digest) == replace(KEY, last_used_ms=NOW_MS)
+    asked.away = False
+    await directory.touch_key(KEY.digest, NOW_MS - 1)
+    assert await directory.key(KEY.digest) == replace(KEY, last_used_ms=NOW_MS)
+    assert asked.calls[KEY.digest] == 1
 
 
 async def test_keys_and_organisations_of_one_name_are_apart(directory: CachedDirectory, asked: Asked) -> None:

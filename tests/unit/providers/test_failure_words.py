@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.catalog.loader import load_catalog
 from core.catalog.model import Target
 from core.errors import (
     AccountFailure,
@@ -15,7 +16,16 @@ from core.errors import (
     UpstreamRejected,
     UpstreamUnavailable,
 )
-from core.providers.failure_words import MAX_READ, MAX_WORDS, bad_reply, caller_message, cleaned, excerpt, interrupted
+from core.providers.failure_words import (
+    MAX_READ,
+    MAX_WORDS,
+    bad_reply,
+    caller_message,
+    cleaned,
+    excerpt,
+    interrupted,
+    names_a_host,
+)
 from core.providers.http_errors import ErrorBody
 from tests.support.targets import make_target, make_vendor
 
@@ -74,6 +84,30 @@ def test_the_hosts_name_for_the_model_becomes_ours() -> None:
 
 def test_an_english_word_is_no_name_even_of_the_vendor() -> None:
     assert cleaned("used together with 'tools'", target("together")) == "used together with 'tools'"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "said", "told"),
+    [
+        ("https://api.fastcompute.dev/v1", "FastCompute says no", "the host says no"),
+        ("https://fastcompute.dev:8443", "at fastcompute: no", "at the host: no"),
+        ("https://llm.model.internal/v1", "this model says no", "this model says no"),
+        ("https://go.ab.io", "ab says no", "ab says no"),
+        ("http://127.0.0.1:8080/v1", "127 says no", "127 says no"),
+        ("http://localhost:8080/v1", "the localhost", "the (address)"),
+    ],
+)
+def test_the_domain_of_an_address_is_a_name_too(base_url: str, said: str, told: str) -> None:
+    assert cleaned(said, make_target("m", vendor=make_vendor("acme", base_url=base_url))) == told
+
+
+def test_no_vendor_of_the_shipped_catalog_is_named_by_any_other() -> None:
+    for vendor in load_catalog().vendors.values():
+        domain = vendor.base_url.partition("://")[2].partition("/")[0].split(".")[-2:][0]
+        for name in {vendor.name.title(), domain} - {"Generic", "127", "0", "aws", "x", "z", "api", "together"}:
+            told = cleaned(f"The service {name} says no", target())
+            assert name.lower() not in told.lower(), name
+            assert names_a_host(f"by {name}.", target())
 
 
 def test_long_words_are_cut() -> None:

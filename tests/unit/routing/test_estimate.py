@@ -99,7 +99,8 @@ def test_a_request_in_numbers() -> None:
 def test_a_usual_answer_is_the_mean_of_the_plausible_tasks_and_grows_with_difficulty() -> None:
     mixed = Reading(1, {"code": 0.5, "classification": 0.5}, "code", 0.5, 0.5)
     assert usual_answer(mixed) == 365
-    assert usual_answer(replace(mixed, complexity=1.0)) == 548
+    assert usual_answer(replace(mixed, complexity=1.0)) == 474
+    assert usual_answer(replace(mixed, complexity=0.0)) == 255
     assert usual_answer(replace(mixed, tasks={})) == 300
     assert usual_answer(replace(mixed, tasks={"knitting": 1.0}, complexity=0.5)) == 300
 

@@ -1,5 +1,8 @@
 """A request narrows its policy and never widens it."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +39,26 @@ def test_nothing_asked_leaves_the_policy_as_it_is() -> None:
         asked_first_token=False,
         asked_deadline=False,
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "streamed", "whole"), [("first_token_ms", 12_000, 60_000), ("deadline_ms", 120_000, 590_000)]
+)
+def test_times_are_shortened_within_what_the_policy_comes_to(name: str, streamed: int, whole: int) -> None:
+    def longest(milliseconds: int) -> dict[str, Any]:
+        return {name: milliseconds}
+
+    patient = replace(BUILT_IN_POLICY, **longest(700_000))
+    for policy, is_whole, bound in (
+        (BUILT_IN_POLICY, False, streamed),
+        (BUILT_IN_POLICY, True, whole),
+        (patient, False, 700_000),
+        (patient, True, 700_000),
+    ):
+        assert getattr(narrow(policy, Preferences(**longest(bound)), whole=is_whole), name) == bound
+        with pytest.raises(Unprocessable) as refused:
+            narrow(policy, Preferences(**longest(bound + 1)), whole=is_whole)
+        assert (refused.value.code, refused.value.param) == ("policy_violation", f"routing.{name}")
 
 
 def test_what_is_asked_is_in_force_where_it_is_narrower() -> None:

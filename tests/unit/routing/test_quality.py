@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.routing.bits import places
 from core.routing.quality import qualities, shifted, unshifted
-from core.routing.reading import Reading
+from core.routing.reading import Reading, levelled
 from tests.support.routing import CODE, make_index, make_model
 
 INDEX = make_index(
@@ -56,13 +56,13 @@ def test_unlikely_tasks_do_not_count_but_the_task_itself_does() -> None:
 
 def test_where_nobody_was_evaluated_kindred_tasks_give_an_order_and_no_quality() -> None:
     index = make_index(make_model("a", quality={"writing": 0.7}), make_model("b", quality={"math": 0.9}))
-    found = qualities(index, Reading(1, {"translation": 0.9, "math": 0.1}, "translation", 0.9, 0.5))
+    found = qualities(index, Reading(1, {"translation": 0.75, "math": 0.25}, "translation", 0.75, 0.5))
     assert (found.measured, found.stand_ins) == (0, ("writing",))
     assert found.of(0) == pytest.approx(0.7)
 
 
 def test_without_kindred_scores_the_other_plausible_tasks_give_the_order() -> None:
-    found = qualities(INDEX, Reading(1, {"translation": 0.9, "math": 0.1}, "translation", 0.9, 0.5))
+    found = qualities(INDEX, Reading(1, {"translation": 0.75, "math": 0.25}, "translation", 0.75, 0.5))
     assert (found.measured, found.stand_ins) == (0, ())
     assert found.of(2) == pytest.approx(0.9)
 
@@ -90,3 +90,11 @@ def test_a_bar_is_reached_by_those_whose_quality_reaches_it(quality: float, comp
 
 def test_no_bar_is_reached_by_all() -> None:
     assert qualities(INDEX, CODE).bar(0.0) == 0
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_a_harder_request_counts_as_no_easier_and_small_steps_seldom_count(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert 0 <= levelled(low) <= levelled(high) <= 1
+    assert {levelled(grade) for grade in (0.25, 0.5)} == {0.5}
+    assert levelled(0.0) < levelled(0.25) < levelled(0.75) == levelled(1.0)

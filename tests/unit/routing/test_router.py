@@ -1,10 +1,10 @@
 """The lasting parts of routing, and how a request is read for it."""
 
+from core.routing.offers import Offer
 from core.routing.reading import Reading, read
-from core.routing.router import Router
 from core.routing.weights import shipped_weights
 from tests.support.requests import ask
-from tests.support.routing import CODE, make_catalog, make_model
+from tests.support.routing import make_catalog, make_model
 
 
 def test_the_catalog_is_laid_out_once_and_when_it_is_needed() -> None:
@@ -14,10 +14,10 @@ def test_the_catalog_is_laid_out_once_and_when_it_is_needed() -> None:
         asked.append(str(target))
         return "alike"
 
-    router = Router(make_catalog(make_model("a"), make_model("b")), lambda request: CODE, traits)
+    offer = Offer(make_catalog(make_model("a"), make_model("b")), traits)
     assert asked == []
-    assert router.index is router.index
-    assert (len(asked), router.index.size) == (2, 2)
+    assert offer.index is offer.index
+    assert (len(asked), offer.index.size) == (2, 2)
 
 
 def test_a_request_is_read_with_what_ships() -> None:

@@ -54,6 +54,13 @@ def test_waits_are_whole_seconds_rounded_up(seconds: float, header: str) -> None
     assert headers["Retry-After"] == header
 
 
+@pytest.mark.parametrize("kind", every_class(), ids=lambda kind: kind.__name__)
+def test_a_wait_is_told_only_where_a_repeat_can_help(kind: type[GatewayError]) -> None:
+    status, headers, _ = error_answer(kind("x", retry_after_s=9), ID, DEFAULT_PREFIX)
+    assert ("Retry-After" in headers) is kind.repeatable
+    assert status in (429, 503) or "Retry-After" not in headers
+
+
 @pytest.mark.parametrize(
     ("error", "may"),
     [

@@ -81,7 +81,7 @@ def test_a_model_in_full() -> None:
             "reasoning_efforts": ["low", "high"],
             "choices": 4,
         },
-        "quality": {"code": {"value": 0.7, "source": "board", "date": "2026-11-01"}},
+        "quality": {"code": {"value": 0.7, "basis": "measured", "source": "board", "date": "2026-11-01"}},
         "supported_parameters": ["temperature", "tools"],
         "deprecated": "2027-01-01",
     }

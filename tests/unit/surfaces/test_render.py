@@ -1,6 +1,7 @@
 """Whole answers: the message in every form, and what else stands in the body."""
 
 import orjson
+import pytest
 from openai.types.chat import ChatCompletion
 
 from core.chat import Choice, FinishReason, Json, Reply, ToolCall
@@ -95,6 +96,13 @@ def test_everything_a_message_can_carry() -> None:
 def test_content_is_null_where_there_is_none() -> None:
     assert message(Choice(0, tool_calls=(LOOK,), finish=FinishReason.TOOL_CALLS))["content"] is None
     assert message(Choice(0, finish=FinishReason.CONTENT_FILTER))["content"] is None
+    assert message(Choice(0, refusal="No.", finish=FinishReason.STOP))["content"] is None
+
+
+@pytest.mark.parametrize("reason", [FinishReason.STOP, FinishReason.LENGTH])
+def test_an_answer_with_nothing_in_it_has_a_string_for_content(reason: FinishReason) -> None:
+    assert message(Choice(0, finish=reason))["content"] == ""
+    assert message(Choice(0, reasoning="hm", finish=reason))["content"] == ""
 
 
 def test_callers_of_deprecated_functions_get_the_deprecated_form() -> None:

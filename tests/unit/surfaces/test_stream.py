@@ -73,7 +73,8 @@ def test_the_first_delta_of_a_choice_has_its_role_and_no_other_has() -> None:
         {"content": "b"},
         {},
     ]
-    assert deltas(END) == [{"role": "assistant"}]
+    assert deltas(END) == [{"role": "assistant", "content": ""}]
+    assert deltas(Finished(0, FinishReason.CONTENT_FILTER)) == [{"role": "assistant"}]
 
 
 def test_text_is_escaped_and_half_a_pair_is_replaced() -> None:

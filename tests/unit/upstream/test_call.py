@@ -14,7 +14,9 @@ from core.errors import (
     AccountFailure,
     GatewayError,
     Interrupted,
+    OwnKeyFailure,
     UpstreamFailure,
+    UpstreamRejected,
     UpstreamUnavailable,
 )
 from core.events import Event, Finished, TextDelta, UsageReported
@@ -29,10 +31,11 @@ REQUEST = ChatRequest(model="lab/small", messages=(), written={})
 
 
 class WordDecoder:
-    """Every read is a word; `.` ends the answer."""
+    """Every read is a word; `.` ends the answer, and `;` does too, but more may follow."""
 
     def __init__(self) -> None:
         self.done = False
+        self.is_complete = False
         self.failure: UpstreamFailure | None = None
 
     def feed(self, data: bytes) -> tuple[Event, ...]:
@@ -44,13 +47,13 @@ class WordDecoder:
             return (UsageReported(Usage(input_tokens=3, output_tokens=5)),)
         if data == b"!":
             self.failure = UpstreamFailure("after this word")
-        if data == b".":
-            self.done = True
+        if data in (b".", b";"):
+            self.done, self.is_complete = data == b".", True
             return (Finished(0, FinishReason.STOP),)
         return (TextDelta(0, data.decode()),)
 
     def close(self) -> tuple[Event, ...]:
-        if not self.done:
+        if not self.is_complete:
             raise Interrupted("cut")
         return ()
 
@@ -124,6 +127,10 @@ async def credentials(vendor: Vendor) -> Credential:
     return Credential(key=f"key of {vendor.name}")
 
 
+async def own_credentials(org: str, vendor: Vendor) -> Credential:
+    return Credential(key=f"key of {org} at {vendor.name}")
+
+
 async def fetch(remote: RemoteMedia) -> Media:
     return Media(b"", "image/png")
 
@@ -145,7 +152,9 @@ def make_caller(transport: Transport, words: WordFormat | None = None, clock: Ma
     def metered(target: Target, usage: Usage | None) -> None:
         METERED.append((target.name, usage))
 
-    return Caller(provider, UpstreamClient(transport), credentials, fetch, clock or ManualClock(), BACKGROUND, metered)
+    clock = clock or ManualClock()
+    client = UpstreamClient(transport)
+    return Caller(provider, client, credentials, own_credentials, fetch, clock, BACKGROUND, metered)
 
 
 async def call(transport: Transport, words: WordFormat | None = None) -> list[Event]:
@@ -234,10 +243,26 @@ async def test_what_breaks_the_protocol_is_not_quoted(kind: type[httpx.ProtocolE
     assert failure.value.detail == kind.__name__
 
 
+@pytest.mark.parametrize("drains", [True, False])
 @pytest.mark.parametrize("fault", [httpx.ReadError("reset"), httpx.RemoteProtocolError("cut")])
-async def test_a_connection_that_breaks_in_the_body_is_interrupted(fault: Exception) -> None:
-    with pytest.raises(Interrupted):
-        await call(Transport(200, Chunks(b"Hi", fault)))
+class TestBrokenBodies:
+    async def test_an_answer_that_was_not_complete_is_interrupted(self, fault: Exception, drains: bool) -> None:
+        transport = Transport(200, Chunks(b"Hi", fault))
+        target = BILLED if drains else make_target()
+        with pytest.raises(Interrupted) as failure:
+            [_ async for _ in make_caller(transport).call(REQUEST, {}, lambda choice, index: "id", target)]
+        assert type(fault).__name__ in failure.value.detail
+        await BACKGROUND.idle()
+        assert (transport.body.closed, METERED) == (True, [])
+
+    async def test_an_answer_that_had_its_end_is_a_good_one(self, fault: Exception, drains: bool) -> None:
+        transport = Transport(200, Chunks(b"Hi", b";", fault))
+        target = BILLED if drains else make_target()
+        calling = make_caller(transport).call(REQUEST, {}, lambda choice, index: "id", target)
+        events = [event async for batch in calling for event in batch]
+        assert events == [TextDelta(0, "Hi"), Finished(0, FinishReason.STOP)]
+        await BACKGROUND.idle()
+        assert (transport.body.closed, METERED) == (True, [])
 
 
 async def test_a_fault_that_is_not_the_transports_stays_what_it_is() -> None:
@@ -337,3 +362,47 @@ def test_a_blocking_body_is_a_mistake_of_ours() -> None:
 
     with pytest.raises(TypeError):
         body_of(httpx.Response(200, stream=Blocking()))
+
+
+OWNED = replace(make_target(), owner="acme")
+
+
+async def test_a_call_on_an_own_account_is_signed_with_its_key() -> None:
+    words = WordFormat()
+    calling = make_caller(Transport(200, Chunks(b".")), words).call(REQUEST, {}, lambda choice, index: "id", OWNED)
+    async for _ in calling:
+        pass
+    assert "sign key of acme at lab 2026" in words.steps
+
+
+@pytest.mark.parametrize("target", [OWNED, make_target()])
+async def test_the_failure_of_an_own_account_is_that_of_its_key(target: Target) -> None:
+    class Refusing(WordFormat):
+        def decode_error(
+            self, target: Target, status: int, headers: Mapping[str, str], body: bytes, now: datetime
+        ) -> GatewayError:
+            return AccountFailure("no access", upstream_status=status, upstream_code="x", detail="refused")
+
+    calling = make_caller(Transport(401, Chunks(b"")), Refusing()).call(REQUEST, {}, lambda choice, index: "id", target)
+    with pytest.raises(AccountFailure) as caught:
+        async for _ in calling:
+            pass
+    assert isinstance(caught.value, OwnKeyFailure) is (target is OWNED)
+    assert (caught.value.upstream_status, caught.value.upstream_code, caught.value.detail) == (401, "x", "refused")
+    assert ("own key at lab" in caught.value.message) is (target is OWNED)
+
+
+async def test_a_host_that_repeats_the_key_is_not_quoted() -> None:
+    class Repeating(WordFormat):
+        def decode_error(
+            self, target: Target, status: int, headers: Mapping[str, str], body: bytes, now: datetime
+        ) -> GatewayError:
+            return UpstreamRejected("I do not like the key of lab.")
+
+    calling = make_caller(Transport(400, Chunks(b"")), Repeating()).call(
+        REQUEST, {}, lambda choice, index: "id", make_target()
+    )
+    with pytest.raises(UpstreamRejected) as caught:
+        async for _ in calling:
+            pass
+    assert "key of lab" not in caught.value.message

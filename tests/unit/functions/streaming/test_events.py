@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.gateway.streaming.contract import DEADLINE
+from functions.gateway.deadline import DEADLINE
 from functions.gateway.streaming.environment import RuntimeEnvironment
 from functions.gateway.streaming.events import HttpRequest, UnsupportedEvent, http_request
 from functions.gateway.streaming.invocation import Invocation, context_of

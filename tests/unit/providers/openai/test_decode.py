@@ -203,12 +203,23 @@ def test_notes_are_told_when_they_change() -> None:
         ({"service_tier": "flex"}, True),
         ({"service_tier": "on_demand"}, False),
         ({"service_tier": ["flex"]}, False),
+        ({"system_fingerprint": "vllm-0.19.1-tp1"}, False),
         ({"moderation": {"flagged": False}}, True),
+        ({"moderation": {"input": {"type": "error", "message": "Azure says no"}}}, False),
+        ({"moderation": ["flagged"]}, False),
+        ({"metadata": {"job": "nightly"}}, True),
+        ({"metadata": {"served_by": "https://gpu-7.internal"}}, False),
+        ({"metadata": {"note": "x" * 70_000}}, False),
     ],
 )
 def test_only_labels_are_told(note: dict[str, Any], is_told: bool) -> None:
     events = read(line({"choices": [], **note}), delta("stop", content="x")).events
     assert [event.fields for event in events if isinstance(event, Noted)] == [note] * is_told
+
+
+def test_a_note_too_deep_to_be_written_again_is_not_told() -> None:
+    deep = b'data: {"choices":[],"metadata":' + b'{"a":' * 300 + b"1" + b"}" * 300 + b"}\n\n"
+    assert read(deep, delta("stop", content="x")).events == (TextDelta(0, "x"), STOP)
 
 
 def test_a_tier_that_callers_do_not_know_still_has_its_price() -> None:

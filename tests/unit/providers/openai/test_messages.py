@@ -96,6 +96,23 @@ def test_a_call_without_arguments_has_an_object(arguments: str) -> None:
     assert made[0]["function"]["arguments"] == "{}"
 
 
+@pytest.mark.parametrize("arguments", ['{"a": 1', "nonsense", "[1]", '"text"', "null", "1", "{} {}"])
+def test_broken_arguments_are_an_object_where_templates_read_them_and_go_as_written_elsewhere(arguments: str) -> None:
+    call = {**CALL, "function": {"name": "f", "arguments": arguments}}
+    history = [user(), assistant(tool_calls=[call]), RESULT]
+    assert sent(history)[1]["tool_calls"][0]["function"]["arguments"] == arguments
+    read = sent(history, target(Quirk.PARSED_ARGUMENTS))[1]["tool_calls"][0]["function"]["arguments"]
+    assert orjson.loads(read) == {"_raw": arguments}
+
+
+@pytest.mark.parametrize("arguments", ['{"a":1}', " {} ", '{"a": 1.0, "a": 2}'])
+def test_an_object_goes_byte_for_byte_to_all(arguments: str) -> None:
+    call = {**CALL, "function": {"name": "f", "arguments": arguments}}
+    for to in (target(), target(Quirk.PARSED_ARGUMENTS)):
+        made = sent([user(), assistant(tool_calls=[call]), RESULT], to)[1]["tool_calls"]
+        assert made[0]["function"]["arguments"] == arguments
+
+
 def test_developers_are_system_for_clones() -> None:
     message = {"role": "developer", "content": "Be brief."}
     assert sent([message, user()])[0]["role"] == "system"

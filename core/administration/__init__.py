@@ -1,0 +1,1 @@
+"""What operators do: the use cases behind `/admin/v1` and the `headrace` command."""

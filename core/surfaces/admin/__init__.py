@@ -1,0 +1,1 @@
+"""Operators' JSON and the values that it stands for."""

@@ -1,0 +1,126 @@
+"""`headrace orgs`: organisations, what they pay in, and their own catalogs."""
+
+from typing import Annotated
+
+import typer
+
+from core.administration import organisations, setup
+from core.surfaces.admin.organisations import (
+    organisation_object,
+    parse_changes,
+    parse_organisation,
+    parse_payment,
+)
+from core.tenant import Organisation
+from functions.local.office import body, day, dollars, in_office, show_json, text_of
+from functions.local.output import Refusal, show
+
+app = typer.Typer(help="Make, change and delete organisations.", no_args_is_help=True)
+catalog = typer.Typer(help="Read and write an organisation's own catalog.", no_args_is_help=True)
+app.add_typer(catalog, name="catalog")
+
+COLUMNS = ("id", "name", "plan", "markup", "discount", "credits", "made")
+
+Org = Annotated[str, typer.Argument(help="The organisation's id.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Name = Annotated[str | None, typer.Option("--name", help="What people call it.")]
+Plan = Annotated[str | None, typer.Option("--plan", help="A plan's id; see: headrace plans list.")]
+Markup = Annotated[str | None, typer.Option("--markup", help="Share added to provider prices, such as 0.05 or 1/20.")]
+Discount = Annotated[str | None, typer.Option("--discount", help="Share taken off, from 0 to 1.")]
+
+
+@app.command("list")
+def list_organisations(as_json: Json = False) -> None:
+    """List all organisations."""
+    found = in_office(lambda office: office.store.organisations())
+    _show(*found, as_json=as_json)
+
+
+@app.command("show")
+def show_organisation(org: Org, as_json: Json = False) -> None:
+    """Show one organisation."""
+    _show(in_office(lambda office: office.organisation(org)), as_json=as_json)
+
+
+@app.command()
+def create(
+    org: Org,
+    name: Name = None,
+    plan: Plan = None,
+    markup: Markup = None,
+    discount: Discount = None,
+    as_json: Json = False,
+) -> None:
+    """Make an organisation."""
+    members = parse_organisation(body({"id": org, "name": name, "plan": plan, "markup": markup, "discount": discount}))
+    _show(in_office(lambda office: organisations.create(office, members)), as_json=as_json)
+
+
+@app.command()
+def change(
+    org: Org,
+    name: Name = None,
+    plan: Plan = None,
+    markup: Markup = None,
+    discount: Discount = None,
+    as_json: Json = False,
+) -> None:
+    """Change an organisation; what is left out stays as it is."""
+    members = parse_changes(body({"name": name, "plan": plan, "markup": markup, "discount": discount}))
+    _show(in_office(lambda office: organisations.change(office, org, members)), as_json=as_json)
+
+
+@app.command()
+def pay(
+    org: Org,
+    micros: Annotated[int, typer.Argument(help="Micro-dollars to add to the credits; -- and a minus take back.")],
+    payment: Annotated[str, typer.Option("--id", help="What the payment is called. One of that name counts once.")],
+    as_json: Json = False,
+) -> None:
+    """Add a payment to an organisation's credits."""
+    name, amount = parse_payment(body({"id": payment, "micros": micros}))
+    _show(in_office(lambda office: organisations.pay_in(office, org, name, amount)), as_json=as_json)
+
+
+@app.command()
+def delete(
+    org: Org, yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether that is meant.")] = False
+) -> None:
+    """Delete an organisation with its keys, policies, records and totals. They cannot be brought back."""
+    if not yes and not typer.confirm(f"Delete {org} and everything that is kept of it?"):
+        raise Refusal("Nothing was deleted.")
+    was_there = in_office(lambda office: organisations.delete(office, org))
+    typer.echo(f"{org} is deleted." if was_there else f"There was no {org}; nothing of it is left.")
+
+
+@catalog.command("show")
+def show_catalog(org: Org) -> None:
+    """Print an organisation's own catalog."""
+    typer.echo(in_office(lambda office: setup.catalog(office, org)), nl=False)
+
+
+@catalog.command("put")
+def put_catalog(org: Org, file: Annotated[str, typer.Argument(help="A TOML file; '-' is standard input.")]) -> None:
+    """Check a catalog and put it into force for one organisation."""
+    text = text_of(file)
+    count = in_office(lambda office: setup.save_catalog(office, org, text))
+    typer.echo(f"{org} has {count} models of its own.")
+
+
+@catalog.command("delete")
+def delete_catalog(org: Org) -> None:
+    """Take an organisation's own catalog away."""
+    in_office(lambda office: setup.delete_catalog(office, org))
+    typer.echo(f"{org} has no catalog of its own any more.")
+
+
+def _show(*found: Organisation, as_json: bool) -> None:
+    rows = [organisation_object(each) for each in found]
+    if as_json:
+        show_json(rows)
+        return
+    show(
+        [{**row, "credits": dollars(row["credit_micros"]), "made": day(row["created"])} for row in rows],
+        COLUMNS,
+        as_json=False,
+    )

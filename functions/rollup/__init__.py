@@ -1,0 +1,1 @@
+"""Counts settled records in the totals, behind the ledger table's stream."""

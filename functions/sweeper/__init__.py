@@ -1,0 +1,1 @@
+"""Settles what dead processes left open, every few minutes."""

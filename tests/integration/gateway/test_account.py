@@ -1,0 +1,117 @@
+"""What is kept of a request while it runs, so that nothing is lost when its process is."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from core.record import LOST, Record
+from core.settlement import LEASE_S
+from core.sweep import sweep
+from tests.support.answers import chunk
+from tests.support.clock import ManualClock
+from tests.support.gateway import Running, running_gateway
+from tests.support.script import Head, Send, Step, Wait, reply
+from tests.support.upstream import ScriptedUpstream
+
+BODY = {"model": "lab/small", "stream": True, "messages": [{"role": "user", "content": "Hello?"}]}
+SSE = Head(200, {"content-type": "text/event-stream"})
+BUSY = reply({"error": {"message": "busy"}}, 503)
+
+
+def said(text: str) -> Step:
+    return Send(f"data: {json.dumps(chunk({'content': text}))}\n\n".encode())
+
+
+END: list[Step] = [
+    Send(f"data: {json.dumps(chunk({}, 'stop'))}\n\n".encode()),
+    Send(
+        f"data: {json.dumps({**chunk({}), 'choices': [], 'usage': {'prompt_tokens': 31, 'completion_tokens': 64}})}"
+        "\n\ndata: [DONE]\n\n".encode()
+    ),
+]
+
+
+async def only_record(running: Running) -> Record:
+    await running.gateway.after_response()
+    (record,) = await running.store.records("default", 10)
+    return record
+
+
+async def test_the_attempt_that_serves_is_noted_while_it_runs(tmp_path: Path) -> None:
+    async with (
+        ScriptedUpstream(BUSY, [SSE, said("Hel"), Wait("half"), said("lo"), *END]) as upstream,
+        running_gateway(tmp_path, upstream.url) as running,
+        running.client() as client,
+        client.stream("POST", "/v1/chat/completions", json=BODY) as response,
+    ):
+        received = response.aiter_raw()
+        assert b"Hel" in await anext(received)
+        open_record = await only_record(running)
+        upstream.barrier("half").released.set()
+        rest = b"".join([data async for data in received])
+        settled = await only_record(running)
+    assert (open_record.is_settled, open_record.model) == (False, "lab/small")
+    failed, serving = open_record.attempts
+    assert (failed.outcome, failed.charged) == ("upstream_error", False)
+    assert (serving.outcome, serving.usage, serving.charged) == (LOST, None, False)
+    assert serving.likely_pico is not None
+    assert serving.likely_pico > 0
+    assert [row.outcome for row in settled.attempts] == ["upstream_error", "served"]
+    assert settled.charge is not None
+    assert settled.charge.total == 1_053
+    assert b"[DONE]" in rest
+
+
+async def test_a_long_stream_keeps_its_record(tmp_path: Path) -> None:
+    clock = ManualClock()
+    pieces = [step for number in range(8) for step in (Wait(str(number)), said(f"<{number}>"))]
+    async with (
+        ScriptedUpstream([SSE, said("<start>"), *pieces, *END]) as upstream,
+        running_gateway(tmp_path, upstream.url, clock=clock) as running,
+        running.client() as client,
+        client.stream("POST", "/v1/chat/completions", json=BODY) as response,
+    ):
+        received = response.aiter_raw()
+        await until(b"<start>", received)
+        first = await only_record(running)
+        assert first.lease_until_ms == first.created_ms + LEASE_S * 1_000
+        for number in range(8):
+            await clock.advance(50)
+            upstream.barrier(str(number)).released.set()
+            await until(f"<{number}>".encode(), received)
+        renewed = await only_record(running)
+        assert renewed.lease_until_ms == first.created_ms + (300 + LEASE_S) * 1_000
+        late_ms = first.created_ms + LEASE_S * 1_000 + 1
+        assert await sweep(running.store, late_ms, 10) == []
+        assert b"[DONE]" in b"".join([data async for data in received])
+        settled = await only_record(running)
+    assert settled.lease_until_ms == renewed.lease_until_ms
+    assert settled.outcome == "served"
+
+
+async def until(wanted: bytes, received: AsyncIterator[bytes]) -> None:
+    data = b""
+    while wanted not in data:
+        data += await anext(received)
+
+
+async def test_a_slow_process_corrects_what_was_taken_for_lost(tmp_path: Path) -> None:
+    async with (
+        ScriptedUpstream([SSE, said("Hel"), Wait("half"), said("lo"), *END]) as upstream,
+        running_gateway(tmp_path, upstream.url) as running,
+        running.client() as client,
+    ):
+        async with client.stream("POST", "/v1/chat/completions", json=BODY) as response:
+            received = response.aiter_raw()
+            assert b"Hel" in await anext(received)
+            open_record = await only_record(running)
+            (lost,) = await sweep(running.store, open_record.lease_until_ms + 1, 10)
+            assert (lost.outcome, lost.usage) == (LOST, None)
+            before = (await client.get("/v1/usage")).json()["data"]
+            upstream.barrier("half").released.set()
+            assert b"[DONE]" in b"".join([data async for data in received])
+        settled = await only_record(running)
+        after = (await client.get("/v1/usage")).json()["data"]
+    assert settled.outcome == "served"
+    assert [(row["requests"], row["errors"], row["cost_micros"]) for row in before] == [(1, 1, 0)]
+    assert [(row["requests"], row["errors"], row["cost_micros"]) for row in after] == [(1, 0, 1_053)]
