@@ -175,7 +175,11 @@ def _envelope(error: GatewayError) -> dict[str, Any]:
 _MESSAGES: Final[dict[int, tuple[str, str | None]]] = {
     400: ("'temperature' must be from 0 to 2, not 3.", "temperature"),
     401: ("This API key is unknown, expired or revoked. Use another one.", None),
-    402: ("The budget of this key is used up. Raise it, or use another key.", None),
+    402: (
+        "This key may spend $5.00 a day. $4.98 are used or held for requests under way, and this request may come to "
+        "$0.05. The limit starts anew at 2026-12-02T00:00:00Z. Ask for fewer tokens, or have the limit raised.",
+        None,
+    ),
     403: (f"This key may not use '{EXAMPLE_MODEL}'. GET /models lists what it may use.", "model"),
     404: (
         f"There is no model 'google/gemma-4-31b'. Did you mean {EXAMPLE_MODEL}? GET /models lists them all.",
@@ -185,7 +189,10 @@ _MESSAGES: Final[dict[int, tuple[str, str | None]]] = {
     409: ("This Idempotency-Key was used with another body. Send each request under a key of its own.", None),
     413: ("The body is larger than 6 MB. Send images and files by URL, or fewer of them.", None),
     422: ("'temprature' is not a field of this API. Did you mean 'temperature'?", "temprature"),
-    429: ("This key may send 60 requests a minute. Send the request again in 12 seconds.", None),
+    429: (
+        "This key may send 60 requests a minute. 60 are used. The limit starts anew at 2026-12-01T10:05:00Z.",
+        None,
+    ),
     500: ("The gateway failed. The fault was logged under the request id.", None),
     502: ("The model's host failed. Send the request again.", None),
     503: ("No host of the model can be used at the moment. Try again, or name another model.", None),

@@ -9,6 +9,7 @@ from core.surfaces.surface import Surface
 from functions.gateway.decisions import LONGEST_LIST, USUAL_LIST
 from functions.gateway.incoming import LARGEST_BODY
 from functions.gateway.openapi.admin import ADMIN_TAG
+from functions.gateway.openapi.answer_headers import chat_headers, limit_headers
 from functions.gateway.openapi.example_answers import (
     example_answers,
     example_decision,
@@ -109,6 +110,7 @@ def failure_headers(prefix: str) -> dict[str, Any]:
         **common_headers(prefix),
         "Retry-After": {"schema": whole("Seconds after which a repeat can help.", low=1)},
         "x-should-retry": {"schema": words("false", about="There when a repeat cannot help; SDKs read it.")},
+        **limit_headers(),
     }
 
 
@@ -139,19 +141,7 @@ def _answer(surface: Surface, prefix: str) -> dict[str, Any]:
         "description": "The whole answer; with `stream: true` the events of it.",
         "headers": {
             **common_headers(prefix),
-            f"{prefix}Model": {
-                "schema": text("The catalog id of the model that served. On a stream: if one did by its first byte.")
-            },
-            f"{prefix}Cost-Micros": {
-                "schema": whole(
-                    "What was charged, in micro-dollars. Not on streams or answers that take minutes, nor while a "
-                    "price is unknown.",
-                    low=0,
-                )
-            },
-            f"{prefix}Latency-Ms": {
-                "schema": whole("Wall time in milliseconds. Not on streams or answers that take minutes.", low=0)
-            },
+            **chat_headers(prefix),
         },
         "content": {
             "application/json": {

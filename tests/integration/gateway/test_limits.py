@@ -28,6 +28,7 @@ from tests.support.gateway import CATALOG, Running, running_gateway
 from tests.support.script import Received, Reset, Script, Signal, Step, reply, stream
 from tests.support.upstream import ScriptedUpstream
 
+NO_LIMITS = Limits()
 QUESTION: list[Any] = [{"role": "user", "content": "Hello?"}]
 DOWN = reply({"error": {"message": "down"}}, 503)
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -42,9 +43,9 @@ def body(**members: Any) -> dict[str, Any]:
 
 async def limited(
     running: Running,
-    limits: Limits = Limits(),  # noqa: B008  # frozen, and the same for all
+    limits: Limits = NO_LIMITS,
     *,
-    of_organisation: Limits = Limits(),  # noqa: B008
+    of_organisation: Limits = NO_LIMITS,
     plan: Plan | None = None,
     credit_micros: int = 0,
 ) -> "Caller":

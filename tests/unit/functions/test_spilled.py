@@ -145,7 +145,9 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_found(written: list[str], l
 
 
 @pytest.mark.parametrize(
-    "data", [b"\x1f\x8bnot really", gzip.compress(b"cut off")[:-9], gzip.compress(b"")[:10] + b"x"]
+    "data",
+    [b"\x1f\x8bnot really", gzip.compress(b"cut off")[:-9], gzip.compress(b"")[:10] + b"x"],
+    ids=["no archive", "cut off", "no end"],
 )
 def test_a_damaged_archive_is_an_error(data: bytes) -> None:
     with pytest.raises(OSError, match=r"damaged|Unknown"):
