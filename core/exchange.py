@@ -2,32 +2,20 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
-from hashlib import sha256
 
 from core.accounts.charges import terms_of
-from core.attempt import Batch
-from core.catalog.model import Target
-from core.chat import ChatRequest, Usage
-from core.decision import Plan
-from core.demand import within
-from core.errors import GatewayError, StoreUnavailable
-from core.estimate import estimated_usage, likely_pico
-from core.events import Event, fold
-from core.execute import AttemptBegan, AttemptEnded, Committed, EventBatch, Failed, Step, execute
+from core.errors import GatewayError
 from core.holding import Holding
 from core.last_use import note_use
-from core.memory import tool_turn
 from core.parts import Parts
-from core.prepare import Prepared, prepare
+from core.prepare import prepare
 from core.presentation import Head, Presentation
 from core.record import Record
-from core.repair import Repaired, once_more, reask, repaired
-from core.routing.conversations import Served
 from core.seen import Seen
-from core.settlement import LEASE_S, SETTLE_S, Account, Settlement
+from core.settlement import LEASE_S, Account
 from core.surfaces.surface import Surface
 from core.tenant import Key
-from core.waiting import finish_by
+from core.walk import Walk
 
 
 class Exchange:
@@ -55,22 +43,22 @@ class Exchange:
         self._body = body
         self._ends_at = ends_at
         self._created = parts.clock.now()
-        self._under_way: _UnderWay | None = None
+        self._walk: Walk | None = None
 
     @property
     def is_stream(self) -> bool:
         """Whether the caller asked for a stream; False until the request was read."""
-        return self._under_way is not None and self._under_way.ready.request.stream
+        return self._walk is not None and self._walk.ready.request.stream
 
     @property
     def limit_headers(self) -> Mapping[str, str]:
         """What an answer says of limits whose head goes out before `start` is done."""
-        return {} if self._under_way is None else self._under_way.account.holding.known_headers()
+        return {} if self._walk is None else self._walk.account.holding.known_headers()
 
     @property
     def is_served(self) -> bool:
         """Whether the answer is complete and settled; what is left of a stream are its closing frames."""
-        return self._under_way is not None and self._under_way.is_served
+        return self._walk is not None and self._walk.is_served
 
     async def start(self) -> Head:
         """Everything up to the commit of an attempt or, for a whole answer, up to its end.
@@ -98,9 +86,9 @@ class Exchange:
             reservation=holding.reservation,
         )
         account = Account(self._parts, record, terms_of(ready.workspace), holding)
-        self._under_way = _UnderWay(self._parts, ready, shown, account, record)
+        self._walk = Walk(self._parts, ready, shown, account, record)
         try:
-            head = await self._under_way.start()
+            head = await self._walk.start()
         except GatewayError as error:
             error.headers = holding.known_headers()
             raise
@@ -112,210 +100,15 @@ class Exchange:
 
     async def leave(self) -> None:
         """Stop the upstream call and charge what was used, if it is not over; note that the key was used."""
-        if self._under_way is not None:
-            await self._under_way.leave()
+        if self._walk is not None:
+            await self._walk.leave()
         note_use(self._parts, self._key)
 
     def error_frame(self, error: GatewayError) -> bytes:
         """The frames that end a stream whose head went out before `start` failed."""
         return self._started().shown.renderer(None).error(error)
 
-    def _started(self) -> "_UnderWay":
-        if self._under_way is None:
+    def _started(self) -> Walk:
+        if self._walk is None:
             raise AssertionError("the request was not read yet")
-        return self._under_way
-
-
-class _UnderWay:
-    """The walk of one request that was read and planned."""
-
-    def __init__(self, parts: Parts, ready: Prepared, shown: Presentation, account: Account, record: Record) -> None:
-        self.ready = ready
-        self.shown = shown
-        self._parts = parts
-        self.account = account
-        self.is_served = False
-        self._record = record
-        self._seen = Seen()
-        self._served: Target | None = None
-        self._ttft_s: float | None = None
-        self._first: tuple[Event, ...] = ()
-        self._is_settled = False
-        self._open: AttemptBegan | None = None
-        self._steps = self._execute(ready.plan, ready.request)
-
-    async def start(self) -> Head:
-        if not self.ready.request.stream:
-            return await self._whole()
-        async for step in self._steps:
-            if isinstance(step, Failed):
-                await self._settle("failed", step.error)
-                raise step.error
-            if self._take(step, keep_text=False):
-                break
-        await self.account.opened()
-        return self.shown.stream_head(self._target())
-
-    async def frames(self) -> AsyncGenerator[bytes, None]:
-        target = self._target()
-        renderer = self.shown.renderer(target)
-        try:
-            routing = self.shown.routing(target, self.account.rows, self._seen, self.account.terms)
-            yield renderer.opening(routing) + renderer.events(self._first)
-            async for step in self._steps:
-                if isinstance(step, EventBatch):
-                    self.account.alive()
-                    self._seen.note(step.events, keep_text=False)
-                    frames = renderer.events(step.events)
-                    if frames:
-                        yield frames
-                elif isinstance(step, AttemptEnded):
-                    self._ended(step)
-                elif isinstance(step, Failed):
-                    await self._settle("interrupted", step.error)
-                    yield renderer.error(step.error)
-                    return
-            await self._remember(target)
-            self._stay_with(target)
-            settlement = await self._settle("served")
-            self.is_served = True
-            yield renderer.closing(self.shown.usage(target, self._seen, settlement))
-        finally:
-            await self.leave()
-
-    async def leave(self) -> None:
-        await self._steps.aclose()
-        if not self._is_settled:
-            self._is_settled = True
-            self._parts.background.start(self._settle_left())
-
-    async def _whole(self) -> Head:
-        try:
-            failure = await self._walk()
-            if failure is not None:
-                await self._settle("failed", failure)
-                raise failure
-            taken = repaired(fold(self._seen.events), self.ready.request, takes_out=self.ready.policy.extract_json)
-            if taken.is_missing and self.ready.policy.reask_json:
-                taken = await self._reasked(taken)
-            target = self._target()
-            await self.account.opened()
-            await self._remember(target)
-            self._stay_with(target)
-            settlement = await self._settle("served")
-        finally:
-            await self.leave()
-        return self.shown.whole_head(target, taken, self._seen, settlement)
-
-    async def _walk(self) -> GatewayError | None:
-        """Take every step; the failure at the end, if there was one."""
-        async for step in self._steps:
-            if isinstance(step, Failed):
-                return step.error
-            self._take(step, keep_text=True)
-        return None
-
-    async def _reasked(self, first: Repaired) -> Repaired:
-        """Ask the host that served once more; the first answer stays if that fails or there is no time for it."""
-        elapsed_s = self._parts.clock.now() - self._record.created_ms / 1000
-        left = once_more(self.ready.plan, self._target(), elapsed_s)
-        request = reask(self.ready.request, first.reply.choices[0].text or "")
-        before, self._seen = self._seen, Seen()
-        self._steps = self._execute(left, request, again=True)
-        if await self._walk() is not None:
-            self._seen = before
-            return first
-        again = repaired(fold(self._seen.events), request, takes_out=self.ready.policy.extract_json)
-        return again if again.is_missing else replace(again, wrapping="reasked")
-
-    def _execute(self, plan: Plan, request: ChatRequest, *, again: bool = False) -> AsyncGenerator[Step, None]:
-        most_output = self.ready.workspace.plan.max_output_tokens
-
-        def call(target: Target) -> AsyncGenerator[Batch, None]:
-            return self._parts.caller.call(within(request, most_output, target), self.ready.turns, self._mint, target)
-
-        calls = self.account.holding.covered(call, lambda: self.account.came_to, again=again)
-        return execute(plan, calls, self._parts.clock, self._parts.jitter)
-
-    def _take(self, step: Step, *, keep_text: bool) -> bool:
-        """Note a step before or at the commit; True when the head is due."""
-        if isinstance(step, AttemptBegan):
-            self._open = step
-        elif isinstance(step, AttemptEnded):
-            self._ended(step)
-        elif isinstance(step, Committed):
-            self._served, self._ttft_s = step.target, step.ttft_s
-            ready, at_s = self.ready, self._record.created_ms / 1000
-            likely = likely_pico(ready.request, ready.decision, step.target, at_s)
-            self.account.mark(step.target, self._attempt_ms(), likely)
-        elif isinstance(step, EventBatch):
-            self.account.alive()
-            self._seen.note(step.events, keep_text=keep_text)
-            self._first = step.events
-            return True
-        return False
-
-    def _attempt_ms(self) -> int:
-        """How long the attempt that is under way has taken until now."""
-        return 0 if self._open is None else round((self._parts.clock.monotonic() - self._open.attempt.started) * 1000)
-
-    def _ended(self, step: AttemptEnded) -> None:
-        self._open = None
-        needs_estimate = step.error is None and step.usage is None
-        self.account.ended(step, self._estimate(step.target) if needs_estimate else None)
-
-    def _mint(self, choice: int, call: int) -> str:
-        return "call_" + sha256(f"{self._record.request_id}/{choice}/{call}".encode()).hexdigest()[:24]
-
-    def _target(self) -> Target:
-        if self._served is None:
-            raise AssertionError("nothing has committed")
-        return self._served
-
-    def _estimate(self, target: Target) -> Usage:
-        """Usage of an answer whose host reported none: counted from what went by, and marked."""
-        return estimated_usage(self.ready.request, self._seen, target)
-
-    async def _remember(self, target: Target) -> None:
-        """Keep the tool turns; a store that is away must not cost the caller the answer."""
-        now_ms = round(self._parts.clock.now() * 1000)
-        for choice in fold(self._seen.events).choices:
-            turn = tool_turn(target, choice)
-            if turn is None:
-                continue
-            ids = [call.id for call in choice.tool_calls]
-            clock, remembering = self._parts.clock, self._parts.memory.remember(self._record.org, ids, turn, now_ms)
-            try:
-                await finish_by(clock, clock.monotonic() + SETTLE_S, remembering)
-            except (StoreUnavailable, TimeoutError):
-                return
-
-    def _stay_with(self, target: Target) -> None:
-        """Remember who served, for the conversation's next turn."""
-        if self.ready.conversation is not None:
-            self._parts.router.conversations.keep(self.ready.conversation, Served(target.model.id, target.name))
-
-    async def _settle(self, outcome: str, error: GatewayError | None = None) -> Settlement:
-        self._is_settled = True
-        choices = fold(self._seen.events).choices
-        finish = choices[0].finish if choices else None
-        is_timed = self._ttft_s is not None and self.ready.request.stream
-        return await self.account.settle(
-            outcome,
-            decision=self.shown.routing(
-                self._served, self.account.rows, self._seen, self.account.terms, full=True
-            ),
-            model=self._served.model.id if self._served else None,
-            ttft_ms=round((self._ttft_s or 0) * 1000) if is_timed else None,
-            finish_reason=finish.value if finish else None,
-            error=error,
-        )
-
-    async def _settle_left(self) -> None:
-        if self._open is not None:
-            target, attempt = self._open.target, self._open.attempt
-            usage = attempt.usage
-            if usage is None and self._served is not None:
-                usage = self._estimate(target)
-            self.account.left(target, self._attempt_ms(), usage)
-        await self._settle("caller_left")
+        return self._walk

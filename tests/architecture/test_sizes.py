@@ -8,6 +8,7 @@ LIMIT = 400
 REASONS: dict[str, str] = {
     "core/chat.py": "the vocabulary that everything else speaks is read as one page",
     "core/errors.py": "the whole tree of failures, with what each allows, is read in one place",
+    "core/ports.py": "all that the gateway needs from outside, and what each side promises, is read in one place",
 }
 
 
