@@ -30,6 +30,7 @@ from tests.support.laws import (
     check_nothing_else_escapes,
     check_whole_is_fold,
     decoded,
+    truncations,
 )
 from tests.support.splitting import cut
 from tests.support.targets import make_target, make_vendor
@@ -52,7 +53,7 @@ def test_the_format_is_registered() -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if "error" not in case.json("expected.json")], ids=case_id)
 def test_an_answer_ends_with_its_terminal_event_alone(case: Case) -> None:
     end = case.data.rstrip()
-    for length in range(len(end)):
+    for length in truncations(end):
         assert answered(case.decoders()(), [end[:length]]).error is not None
 
 

@@ -90,7 +90,7 @@ def test_a_request_becomes_a_body_that_its_host_takes(case: Case) -> None:
 @pytest.mark.shows("any split of the bytes")
 @each_case
 @given(data=st.data())
-@settings(max_examples=times(0.5))
+@settings(max_examples=times(0.2))
 def test_how_bytes_are_cut_never_shows(case: Case, data: st.DataObject) -> None:
     check_splits_never_show(case.decoders(), case.data, data.draw(pieces(case.data)))
 

@@ -1,8 +1,10 @@
 """What holds for every decoder of every format, as functions for tests to call with their own transcripts."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+from hypothesis import settings
 
 from core.errors import GatewayError, Interrupted
 from core.events import Event, Finished, TextDelta, fold
@@ -80,10 +82,17 @@ def check_nothing_else_escapes(new: NewDecoder, reads: Iterable[bytes]) -> None:
     assert outcome.error is not None or any(isinstance(event, Finished) for event in outcome.events)
 
 
+def truncations(data: bytes) -> Sequence[int]:
+    """Where to cut: beside every line's end, and at every byte or, with few examples, at one of some."""
+    stride = max(1, 100 // settings().max_examples)
+    ends = {place + beside for place, byte in enumerate(data) if byte == 0x0A for beside in (0, 1)}
+    return sorted({*ends, *range(len(data) % stride, len(data), stride)} - {len(data)})
+
+
 def check_truncation_is_never_silent(new: NewDecoder, data: bytes) -> None:
     """Cut anywhere, an answer fails, or it has every choice whole and ended as in the full transcript."""
     full = answered(new(), [data])
-    for length in range(len(data)):
+    for length in truncations(data):
         cut = answered(new(), [data[:length]])
         if cut.error is None:
             assert fold(cut.events).choices == fold(full.events).choices, f"a made-up end after {length} bytes"

@@ -1,5 +1,7 @@
 """What the documents say of routing is what the catalog, the weights and the held-out prompts come to."""
 
+import pytest
+
 from bench.routing import picks, tradeoff
 from core.decision import Objective
 
@@ -11,6 +13,7 @@ def test_the_table_and_the_picture_are_what_their_script_makes() -> None:
     assert f"({tradeoff.PICTURE.name})" in page
 
 
+@pytest.mark.slow
 def test_each_objective_is_worth_what_it_costs() -> None:
     made = tradeoff.made()
     cost, balanced, quality = (
@@ -26,5 +29,6 @@ def test_each_objective_is_worth_what_it_costs() -> None:
     )
 
 
+@pytest.mark.slow
 def test_small_rewordings_leave_nine_of_ten_picks() -> None:
     assert picks.share(picks.unchanged(Objective.BALANCED)) >= 0.9
