@@ -75,6 +75,7 @@ class StreamRenderer:
         self._include_usage = include_usage
         self._legacy = legacy_functions
         self._opened: set[int] = set()
+        self._answered: set[int] = set()  # reasoning alone is no answer
         self._choices: defaultdict[int, _Choice] = defaultdict(_Choice)
         self._notes: dict[str, Json] = {"usage": None} if include_usage else {}
         chunk = to_json({"id": response_id, "object": "chat.completion.chunk", "created": created, "model": model})
@@ -136,6 +137,8 @@ class StreamRenderer:
                 pass
 
     def _text(self, name: bytes, event: TextDelta | RefusalDelta) -> bytes:
+        if event.text:
+            self._answered.add(event.choice)
         if event.logprobs is None:
             return self._delta(event.choice, name + to_json(event.text))
         logprobs = to_json({"content": None, "refusal": None, **event.logprobs})
@@ -155,6 +158,7 @@ class StreamRenderer:
         return opened
 
     def _call_started(self, event: ToolCallStarted) -> Iterator[bytes]:
+        self._answered.add(event.choice)
         if self._legacy:
             if event.call == 0:
                 opened = {"name": event.name, "arguments": ""}
@@ -180,6 +184,8 @@ class StreamRenderer:
             yield self._delta(event.choice, members)
 
     def _audio(self, event: AudioDelta) -> bytes:
+        if event.audio:
+            self._answered.add(event.choice)
         sent = self._choices[event.choice].audio_members
         # Values that are no pieces are sent once: SDKs would add a second one to the first.
         audio = {name: value for name, value in event.audio.items() if name in _AUDIO_PIECES or name not in sent}
@@ -198,12 +204,14 @@ class StreamRenderer:
             return
         choice.finished = True
         yield from self._annotations(event.choice)
-        role = b""
+        members = []
         if event.choice not in self._opened:
             yield self._before(event.choice)
-            role = b'"role":"assistant","content":""' if event.reason in BLANK_ENDS else b'"role":"assistant"'
-        reason = finish_reason(event.reason, self._legacy).encode()
-        yield b'%b%d,"delta":{%b},"finish_reason":"%b"%b' % (self._head, event.choice, role, reason, self._tail)
+            members.append(b'"role":"assistant"')
+        if event.choice not in self._answered and event.reason in BLANK_ENDS:
+            members.append(b'"content":""')
+        delta, reason = b",".join(members), finish_reason(event.reason, self._legacy).encode()
+        yield b'%b%d,"delta":{%b},"finish_reason":"%b"%b' % (self._head, event.choice, delta, reason, self._tail)
 
     def _noted(self, event: Noted) -> Iterator[bytes]:
         known = {name: value for name, value in event.fields.items() if name in NOTES}
