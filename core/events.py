@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, assert_never
 
 from core.chat import Choice, FinishReason, Json, Reply, SealedThinking, ToolCall, Usage
 
@@ -195,6 +195,8 @@ def _apply(draft: _Draft, event: ChoiceEvent) -> None:
             _merge_audio(draft.audio, event.audio)
         case Finished():
             draft.finish = event.reason
+        case _:
+            assert_never(event)
 
 
 def _merge_logprobs(into: dict[str, Json], piece: Mapping[str, Json] | None) -> None:

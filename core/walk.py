@@ -46,7 +46,7 @@ class Walk:
         self._seen = Seen()
         self._served: Target | None = None
         self._ttft_s: float | None = None
-        self._first: tuple[Event, ...] = ()
+        self._latest: tuple[Event, ...] = ()
         self._is_settled = False
         self._open: AttemptBegan | None = None
         self._steps = self._execute(ready.plan, ready.request)
@@ -59,12 +59,12 @@ class Walk:
         """
         if not self.ready.request.stream:
             return await self._whole()
-        async for step in self._steps:
-            if isinstance(step, Failed):
-                await self._settle("failed", step.error)
-                raise step.error
-            if self._take(step, keep_text=False):
-                break
+        step = await anext(self._steps)
+        while not isinstance(step, Failed) and not self._take(step, keep_text=False):
+            step = await anext(self._steps)
+        if isinstance(step, Failed):
+            await self._settle("failed", step.error)
+            raise step.error
         await self.account.opened()
         return self.shown.stream_head(self._target())
 
@@ -74,20 +74,14 @@ class Walk:
         renderer = self.shown.renderer(target)
         try:
             routing = self.shown.routing(target, self.account.rows, self._seen, self.account.terms)
-            yield renderer.opening(routing) + renderer.events(self._first)
+            yield renderer.opening(routing) + renderer.events(self._latest)
             async for step in self._steps:
-                if isinstance(step, EventBatch):
-                    self.account.alive()
-                    self._seen.note(step.events, keep_text=False)
-                    frames = renderer.events(step.events)
-                    if frames:
-                        yield frames
-                elif isinstance(step, AttemptEnded):
-                    self._ended(step)
-                elif isinstance(step, Failed):
+                if isinstance(step, Failed):
                     await self._settle("interrupted", step.error)
                     yield renderer.error(step.error)
                     return
+                if self._take(step, keep_text=False) and (frames := renderer.events(self._latest)):
+                    yield frames
             await self._remember(target)
             self._stay_with(target)
             settlement = await self._settle("served")
@@ -151,8 +145,8 @@ class Walk:
         calls = self.account.holding.covered(call, lambda: self.account.came_to, again=again)
         return execute(plan, calls, self._parts.clock, self._parts.jitter)
 
-    def _take(self, step: Step, *, keep_text: bool) -> bool:
-        """Note a step before or at the commit; True when the head is due."""
+    def _take(self, step: AttemptBegan | AttemptEnded | Committed | EventBatch, *, keep_text: bool) -> bool:
+        """Note a step; True when it brought events, which are the latest then."""
         if isinstance(step, AttemptBegan):
             self._open = step
         elif isinstance(step, AttemptEnded):
@@ -162,10 +156,10 @@ class Walk:
             ready, at_s = self.ready, self._record.created_ms / 1000
             likely = likely_pico(ready.request, ready.decision, step.target, at_s)
             self.account.mark(step.target, self._attempt_ms(), likely)
-        elif isinstance(step, EventBatch):
+        else:
             self.account.alive()
             self._seen.note(step.events, keep_text=keep_text)
-            self._first = step.events
+            self._latest = step.events
             return True
         return False
 

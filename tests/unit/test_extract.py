@@ -18,6 +18,7 @@ DOCUMENT = '{"city": "Rome", "code": "```x```"}'
         (f"```json\n{DOCUMENT}\n```", Extracted(DOCUMENT, "fence")),
         (f"```\n{DOCUMENT}```", Extracted(DOCUMENT, "fence")),
         (f"```{DOCUMENT}```", Extracted(DOCUMENT, "fence")),
+        (f"```json\n\n  {DOCUMENT}\n```", Extracted(DOCUMENT, "fence")),
         (f"Here it is:\n```json\n{DOCUMENT}\n```\nAnything else?", Extracted(DOCUMENT, "fence")),
         (f"Sure! {DOCUMENT} Hope that helps.", Extracted(DOCUMENT, "commentary")),
         (f"In {{braces}} first, then {DOCUMENT}", Extracted(DOCUMENT, "commentary")),

@@ -209,6 +209,25 @@ class TestLeaving:
             assert record.charge is not None
             assert record.charge.total == 0
 
+    async def test_between_two_attempts(self, tmp_path: Path) -> None:
+        clock, busy = ManualClock(), reply({"error": {"message": "m", "type": "server_error"}}, 503)
+        async with (
+            ScriptedUpstream(busy) as upstream,
+            running_gateway(tmp_path, upstream.url, clock=clock) as running,
+            running.client() as client,
+        ):
+            asking = asyncio.ensure_future(client.post("/v1/chat/completions", json=body()))
+            while not running.noted.failures:
+                await asyncio.sleep(0)
+            await clock.sleeper_within(5)  # the pause before the host is asked again
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+            record = await settled_record(running)
+            assert len(upstream.received) == 1
+        assert (record.outcome, [row.outcome for row in record.attempts]) == ("caller_left", ["upstream_error"])
+        assert record.charge is not None
+        assert record.charge.total == 0
+
     async def test_before_the_commit_what_the_host_reported_is_charged(self, tmp_path: Path) -> None:
         script: list[Step] = [SSE, sse({**usage_chunk(31, 64), "choices": []}), sse(chunk({"content": "x"})), Never()]
         async with ScriptedUpstream(script) as upstream, running_gateway(tmp_path, upstream.url) as running:

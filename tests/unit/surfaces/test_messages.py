@@ -35,6 +35,13 @@ def refused(*written: Json) -> InvalidRequest:
     return raised.value
 
 
+@pytest.mark.parametrize("written", ["Hello", {"role": "user", "content": "Hello"}, 5, True])
+def test_messages_are_an_array(written: Json) -> None:
+    with pytest.raises(InvalidRequest) as raised:
+        parse_chat(orjson.dumps({"model": "m", "messages": written}), PLAIN)
+    assert (raised.value.code, raised.value.param) == ("invalid_value", "messages")
+
+
 def result(call_id: str, content: Json = "done") -> Json:
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 

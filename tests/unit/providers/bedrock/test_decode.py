@@ -261,6 +261,31 @@ def test_a_whole_answer_comes_at_its_end() -> None:
     assert reader.done
 
 
+def test_the_blocks_of_a_whole_answer_are_those_of_a_stream() -> None:
+    thinking = {"reasoningText": {"text": "Hm.", "signature": "S"}}
+    cited = {"content": [{"text": "a"}, 5], "citations": [{"title": "t", "location": {"web": {"url": "https://a/b"}}}]}
+    blocks = [
+        {"reasoningContent": thinking},
+        {"reasoningContent": {"redactedContent": "AA=="}},
+        {"citationsContent": cited},
+        {"citationsContent": {}},
+        {"toolUse": {"toolUseId": "t", "name": "f", "input": {"a": 1}}},
+    ]
+    reader = decoder()
+    reader.feed(whole(blocks, stopReason="tool_use"))
+    found = {"url": "https://a/b", "title": "t", "start_index": 0, "end_index": 1}
+    assert reader.close() == (
+        ReasoningDelta(0, "Hm."),
+        ThinkingSealed(0, SealedThinking("Hm.", "S")),
+        ThinkingSealed(0, SealedThinking(redacted="AA==")),
+        TextDelta(0, "a"),
+        AnnotationsAdded(0, ({"type": "url_citation", "url_citation": found},)),
+        ToolCallStarted(0, 0, "t", "f", "function"),
+        ToolCallDelta(0, 0, '{"a":1}'),
+        Finished(0, FinishReason.TOOL_CALLS, "tool_use"),
+    )
+
+
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
