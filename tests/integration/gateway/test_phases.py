@@ -15,7 +15,7 @@ from core.record import Record
 from tests.support.answers import HELLO, chunk, text_answer, usage_chunk
 from tests.support.away import AwayStore
 from tests.support.clock import ManualClock
-from tests.support.gateway import Running, running_gateway
+from tests.support.gateway import Noted, Running, running_gateway
 from tests.support.script import Head, Never, Received, Reset, Send, Step, Wait, reply, stream
 from tests.support.upstream import ScriptedUpstream, refusing
 
@@ -36,6 +36,17 @@ async def streaming(running: Running, **members: Any) -> AsyncIterator[AsyncIter
         async with client.stream("POST", "/v1/chat/completions", json=body(stream=True, **members)) as response:
             assert response.status_code == 200
             yield response.aiter_bytes()
+
+
+class Watched(Noted):
+    """A journal that tells when an attempt has failed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed = asyncio.Event()
+
+    def attempt_failed(self, request_id: str, host: str, detail: str) -> None:
+        self.failed.set()
 
 
 async def only_record(running: Running) -> Record:
@@ -210,15 +221,15 @@ class TestLeaving:
             assert record.charge.total == 0
 
     async def test_between_two_attempts(self, tmp_path: Path) -> None:
-        clock, busy = ManualClock(), reply({"error": {"message": "m", "type": "server_error"}}, 503)
+        clock, journal = ManualClock(), Watched()
+        busy = reply({"error": {"message": "m", "type": "server_error"}}, 503)
         async with (
             ScriptedUpstream(busy) as upstream,
-            running_gateway(tmp_path, upstream.url, clock=clock) as running,
+            running_gateway(tmp_path, upstream.url, clock=clock, journal=journal) as running,
             running.client() as client,
         ):
             asking = asyncio.ensure_future(client.post("/v1/chat/completions", json=body()))
-            while not running.noted.failures:
-                await asyncio.sleep(0)
+            await journal.failed.wait()
             await clock.sleeper_within(5)  # the pause before the host is asked again
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
