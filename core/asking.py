@@ -16,7 +16,7 @@ from core.providers.refusals import refusable
 from core.routing.auto import Wanted, plan_auto
 from core.routing.conversations import Served, turn_before
 from core.routing.offers import Offer
-from core.routing.payers import view_of
+from core.routing.payers import free_vendors, view_of
 from core.routing.plan import Named, plan_named
 from core.routing.policy import Effective
 from core.routing.reading import Reading
@@ -118,6 +118,7 @@ class Asked:
             max_tokens_default=min(policy.max_tokens_default, most_output or policy.max_tokens_default),
             reasks=policy.reask_json,
             at_s=self._now,
+            free_vendors=self._free_vendors(),
         )
 
     def check_plan(self) -> None:
@@ -132,6 +133,10 @@ class Asked:
         """What bounds the charge: a cap of the request's, or a limit in money, for which all prices must be known."""
         is_in_money = self.terms.provider_cost and counts(self.limited, MICROS)
         return self.worst if is_in_money or self.effective.max_cost_micros is not None else None
+
+    def _free_vendors(self) -> frozenset[str]:
+        own, managed = self.workspace.own_keys, self.parts.router.offers.is_managed
+        return free_vendors(self.offer.catalog.vendors, own, self.effective.policy.own_keys, managed)
 
     def _candidates(self, model: Model) -> list[Candidate]:
         return [Candidate(target, self.disposed(target).refused) for target in self.offer.catalog.targets(model)]

@@ -300,7 +300,7 @@ class AccountFailure(UpstreamFailure):
 
 
 class OwnKeyFailure(AccountFailure):
-    """The organisation's own key, or the account behind it, is at fault; the message may name the vendor."""
+    """The organisation's own key, or the account behind it, is at fault."""
 
     default_code = "own_key_failed"
     outcome = "own_key_failed"

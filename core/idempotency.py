@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from core.kept import Claim, Held, Phase, Place
 from core.parts import Parts
 from core.ports import Sealer
 from core.presentation import Head
+from core.record import LOST
 from core.surfaces.surface import Surface
 from core.tenant import Key
 from core.waiting import finish_by
@@ -26,7 +28,8 @@ from core.waiting import finish_by
 HEADER: Final = "Idempotency-Key"
 KEPT_S: Final = 86_400
 LONGEST_RUN_S: Final = 900
-"""How long a key is held by a request that never says that it is over, where the platform sets no limit."""
+"""How long a key is held by a request that never says that it is over and left no record, where the platform sets no
+limit. One that left a record holds it for as long as that is leased."""
 
 KEEP_S: Final = 1.0
 """How long the last byte waits for the answer to be kept."""
@@ -123,7 +126,10 @@ class IdempotentExchange:
             GatewayError: The request was refused, or every attempt failed.
             StoreUnavailable: It cannot be told whether the key is free.
         """
-        held = await self._parts.store.begin(self._claim, round(self._parts.clock.now() * 1000))
+        held = await self._begin()
+        if held is not None and await self._is_dead(held):
+            await self._parts.store.drop(replace(self._claim, request_id=held.request_id))
+            held = await self._begin()
         if held is not None:
             head, self._replayed = await self._replay(held)
             return head
@@ -165,12 +171,25 @@ class IdempotentExchange:
         """The frames that end a stream whose head went out before `start` failed."""
         return self._exchange.error_frame(error)
 
+    async def _begin(self) -> Held | None:
+        return await self._parts.store.begin(self._claim, round(self._parts.clock.now() * 1000))
+
+    async def _is_dead(self, held: Held) -> bool:
+        """Whether the key is held by a request whose process has died, as far as its record tells."""
+        if held.phase is not Phase.RUNNING:
+            return False
+        record = await self._parts.store.record(self._claim.org, held.request_id)
+        if record is None:
+            return False
+        return record.outcome == LOST if record.is_settled else record.lease_until_ms < self._parts.clock.now() * 1000
+
     async def _replay(self, held: Held) -> tuple[Head, bytes]:
         if held.body != self._claim.body:
             raise Conflict(f"This {HEADER} was used with another body. Send each request under a key of its own.")
         if held.phase is Phase.RUNNING:
             raise Conflict(
-                f"The request with this {HEADER} is still running. Send it again shortly to get its answer.",
+                f"The request with this {HEADER} is still running. Send it again shortly to get its answer; should "
+                "the process that runs it have died, the key is free when its lease has ended.",
                 code="idempotency_in_progress",
                 retry_after_s=_AGAIN_S,
             )

@@ -27,7 +27,8 @@ class Claim:
     """A request's hold on an idempotency key.
 
     `name` is the hash of the key that the caller sent, within its organisation and API key; `body` the hash of what was
-    asked. The hold ends at `lease_until_ms` if the request has not ended by then; at `expires_ms` all is forgotten.
+    asked. The hold ends at `lease_until_ms` if the request has not ended by then, and before where its record tells
+    that its process has died; at `expires_ms` all is forgotten.
     """
 
     org: str

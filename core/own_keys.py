@@ -53,7 +53,7 @@ class OwnKeys:
             own_key = await self._kept(org, vendor.name)
             return Credential(key=await self._secret(own_key))
         except StoreUnavailable as error:
-            raise own_key_failed(vendor.name, detail=f"an own key cannot be opened: {error.detail}") from error
+            raise own_key_failed(detail=f"an own key cannot be opened: {error.detail}") from error
 
     async def failed(self, org: str, vendor: str) -> None:
         """Note that a vendor refused the organisation's key."""
@@ -73,7 +73,7 @@ class OwnKeys:
         workspace = await self._directory.workspace(org)
         own_key = None if workspace is None else workspace.own_keys.get(vendor)
         if own_key is None:
-            raise own_key_failed(vendor, detail="the own key was taken away")
+            raise own_key_failed(detail="the own key was taken away")
         return own_key
 
     async def _secret(self, own_key: OwnKey) -> str:

@@ -66,8 +66,14 @@ class Ledger(Protocol):
         """The record of that id, whichever organisation's it is, or None; for operators alone."""
         ...
 
-    async def records(self, org: str, limit: int) -> Sequence[Record]:
-        """The organisation's newest records, newest first."""
+    async def records(self, org: str, limit: int, before: str | None = None) -> Sequence[Record]:
+        """The organisation's newest records, newest first.
+
+        Args:
+            org: The organisation.
+            limit: The most that there may be.
+            before: Only those that are older than the request of that id, which need not be there itself.
+        """
         ...
 
     async def overdue(self, now_ms: int, limit: int) -> Sequence[Record]:
@@ -192,6 +198,9 @@ class Directory(Protocol):
 
         Returns:
             True if it was added; False if there is a payment of that name already, or no such organisation.
+
+        Raises:
+            InvalidRequest: The credits would pass 2^63 - 1 micro-dollars on either side of 0; nothing was added.
         """
         ...
 

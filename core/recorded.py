@@ -1,16 +1,12 @@
 """Decisions that are read back: under which id they are kept, and what is told of their usage."""
 
-import re
 from collections.abc import Mapping
-from typing import Final
 
 from core.chat import Json
 from core.errors import NotFound
 from core.record import Record
 from core.surfaces.openai_chat import usage_object
-from core.surfaces.surface import canonical_request_id
-
-_REQUEST_ID: Final = re.compile(r"req-[0-9a-f]{32}")
+from core.surfaces.surface import canonical_request_id, is_request_id
 
 
 def record_id(response_id: str) -> str:
@@ -20,7 +16,7 @@ def record_id(response_id: str) -> str:
         NotFound: It is no such id; nothing else is looked up.
     """
     request_id = canonical_request_id(response_id)
-    if _REQUEST_ID.fullmatch(request_id) is None:
+    if not is_request_id(request_id):
         raise _no_decision()
     return request_id
 

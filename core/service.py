@@ -18,6 +18,7 @@ from core.record import Record
 from core.recorded import record_id, recorded_usage, there
 from core.shelf import Shelf, usable_models
 from core.surfaces.decision import listed_decision, recorded_decision, routing_object
+from core.surfaces.decisions_question import DecisionsQuestion
 from core.surfaces.feedback import feedback_object, parse_feedback
 from core.surfaces.surface import Surface
 from core.surfaces.usage_question import UsageQuestion
@@ -107,14 +108,15 @@ class Service:
         decision = (await prepare(self.parts, surface, key, body, None)).decision
         return routing_object(request_id, int(created), decision, model=decision.pick, full=full)
 
-    async def decisions(self, key: Key, limit: int) -> Mapping[str, Json]:
-        """The newest decisions of the key's organisation, newest first.
+    async def decisions(self, key: Key, question: DecisionsQuestion) -> Mapping[str, Json]:
+        """A page of the decisions of the key's organisation, newest first.
 
         Raises:
             StoreUnavailable: They cannot be looked up.
         """
         note_use(self.parts, key)
-        records = await self.parts.store.records(key.org, limit + 1)
+        limit = question.limit
+        records = await self.parts.store.records(key.org, limit + 1, question.after)
         data = [listed_decision(record, recorded_usage(record)) for record in records[:limit]]
         return {"object": "list", "data": data, "has_more": len(records) > limit}
 

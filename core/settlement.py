@@ -18,8 +18,13 @@ from core.record import LOST, AttemptRow, Record, settled
 from core.reservation import Amount
 from core.waiting import finish_by
 
-LEASE_S = 900
-RENEWED_S = 300
+LEASE_S = 90
+"""How long what a process holds stays taken after it has died."""
+
+RENEWED_S = 30
+MOST_SILENT_S = 900
+"""A lease is not renewed for a request of which nothing was heard for so long: no plan waits like that."""
+
 OPEN_S = 1.0
 SETTLE_S = 1.0
 
@@ -52,6 +57,9 @@ class Account:
         self._rows: list[AttemptRow] = []
         self._opening = parts.background.start(self._open())
         self._marking = self._opening
+        self._heard = parts.clock.monotonic()
+        # Not in the background's care: who waits for that to be idle does not wait for requests that are under way.
+        self._renewing = asyncio.ensure_future(self._keep_lease())
         self.terms = terms
         self.holding = holding
 
@@ -71,12 +79,8 @@ class Account:
         await asyncio.shield(self._opening)
 
     def alive(self) -> None:
-        """Note that the request goes on: its lease is extended when a third of it has passed."""
-        now_ms = round(self._parts.clock.now() * 1000)
-        if now_ms < self._record.lease_until_ms - (LEASE_S - RENEWED_S) * 1000:
-            return
-        self._record = replace(self._record, lease_until_ms=now_ms + LEASE_S * 1000)
-        self._parts.background.start(self._renew(self._record))
+        """Note that something was heard of the request."""
+        self._heard = self._parts.clock.monotonic()
 
     def mark(self, target: Target, ms: int, likely_pico: Fraction | None) -> None:
         """Note the attempts so far, and the one that now serves, on the open record. Nobody waits for it.
@@ -131,6 +135,7 @@ class Account:
         error: GatewayError | None = None,
     ) -> Settlement:
         """Price the attempts and make the record final; one that the store does not take goes to the spill."""
+        self._renewing.cancel()
         terms = self.terms
         rows = self.rows
         record = settled(
@@ -157,6 +162,17 @@ class Account:
             await finish_by(clock, clock.monotonic() + OPEN_S, self._parts.store.open(self._record))
         except (StoreUnavailable, TimeoutError):
             self._parts.journal.spill(self._record)
+
+    async def _keep_lease(self) -> None:
+        """Extend the lease again and again, also while the host is silent; until the request is settled."""
+        clock = self._parts.clock
+        moment = clock.monotonic() + RENEWED_S
+        while moment < self._heard + MOST_SILENT_S:
+            await clock.sleep_until(moment)
+            lease_until_ms = round((clock.now() + LEASE_S) * 1000)
+            self._record = replace(self._record, lease_until_ms=lease_until_ms)
+            self._parts.background.start(self._renew(self._record))
+            moment += RENEWED_S
 
     async def _renew(self, record: Record) -> None:
         # Another try comes with the next third of the lease.

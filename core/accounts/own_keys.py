@@ -15,12 +15,12 @@ def own_key_place(org: str, vendor: str) -> Place:
 
 
 def own_key_failed(
-    vendor: str, *, detail: str, upstream_status: int | None = None, upstream_code: str | None = None
+    *, detail: str, upstream_status: int | None = None, upstream_code: str | None = None
 ) -> OwnKeyFailure:
-    """What an organisation is told of its own key; it set the key up, so the vendor may be named to it."""
+    """What an organisation is told of its own key. Messages name no vendor: the log and the operator's view do."""
     return OwnKeyFailure(
-        f"Your organisation's own key at {vendor} does not work: the key was refused, or the account behind it has no "
-        f"credit or permission. Mend the account, or have another key set for {vendor}.",
+        "Your organisation's own key at the model's host does not work: the key was refused, or the account behind it "
+        "has no credit or permission. Mend the account, or have another key set; the operator can tell which it is.",
         detail=detail,
         upstream_status=upstream_status,
         upstream_code=upstream_code,

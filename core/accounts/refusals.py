@@ -38,6 +38,11 @@ class Refusal:
         return self.asked > self.bound
 
     @property
+    def is_closed(self) -> bool:
+        """Whether nothing at all may pass."""
+        return self.bound == 0
+
+    @property
     def is_of_free_plan(self) -> bool:
         """Whether it is the number of requests that a free plan gives for a day or a month."""
         if self.plan is None or not self.plan.is_free or unit_of(self.counter) != REQUESTS:
@@ -60,16 +65,17 @@ def refused(refusal: Refusal) -> GatewayError:
     if unit == MICROS:
         return PaymentRequired(
             f"{_who(refusal)} may spend {dollars(refusal.bound)} {_period(refusal.counter)}. {dollars(refusal.used)} "
-            f"are {_UNDER_WAY}, and this request may come to {dollars(refusal.asked)}. {_anew(refusal)} Ask for fewer "
-            "tokens, or have the limit raised.",
+            f"are {_UNDER_WAY}, and this request may come to {dollars(refusal.asked)}. {_money_advice(refusal)}",
             code="budget_exceeded",
         )
-    if refusal.is_of_free_plan and refusal.plan is not None:
+    if refusal.is_of_free_plan and refusal.plan is not None and not refusal.is_closed:
         return PaymentRequired(
             f"The plan {refusal.plan.name!r} gives {refusal.bound} requests {_period(refusal.counter)}, and "
             f"{refusal.used} are used. {_anew(refusal)} Change the plan to go on before.",
             code="free_plan_exhausted",
         )
+    if refusal.is_closed:
+        return LargerThanLimit(f"{_may(refusal)} {_closed(refusal, 'Nothing')}")
     if refusal.is_hopeless:
         return LargerThanLimit(f"{_may(refusal)} This request alone may come to {refusal.asked}. Ask for fewer tokens.")
     return RateLimited(_rate(refusal), retry_after_s=refusal.wait_s)
@@ -80,6 +86,17 @@ def dollars(micros: int) -> str:
     whole, part = divmod(micros, 1_000_000)
     digits = f"{part:06d}".rstrip("0")
     return f"${whole}.{digits:0<2}"
+
+
+def _money_advice(refusal: Refusal) -> str:
+    if refusal.is_closed:
+        return _closed(refusal, "Nothing that costs something")
+    return f"{_anew(refusal)} Ask for fewer tokens, or have the limit raised."
+
+
+def _closed(refusal: Refusal, what: str) -> str:
+    whom = "by the organisation" if refusal.subject == ORGANISATION else "with this key"
+    return f"{what} can be sent {whom} until the limit is raised."
 
 
 def _rate(refusal: Refusal) -> str:

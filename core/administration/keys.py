@@ -5,8 +5,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from core.accounts.keys import ENTROPY_BYTES, digest, hint, make_key
+from core.administration.naming import check_models
 from core.administration.office import Office
 from core.errors import Conflict, InvalidRequest
+from core.surfaces.admin.keys import LATEST_S
 from core.tenant import Key
 
 HOUR_MS: Final = 3_600_000
@@ -24,7 +26,7 @@ async def create(office: Office, org: str, members: Mapping[str, Any]) -> tuple[
 
     Raises:
         NotFound: There is no such organisation.
-        InvalidRequest: It names a policy or a model that is not there.
+        InvalidRequest: It names a policy or a model that is not there, or expires before now.
     """
     return await _make(office, org, await _checked(office, org, members))
 
@@ -72,15 +74,16 @@ async def rotate(office: Office, org: str, key_id: str, overlap_hours: int) -> t
 
     Raises:
         NotFound: There is no such key.
-        Conflict: It is not live any more.
+        Conflict: `key_not_live`: it is expired or revoked.
     """
     old = await office.key(org, key_id)
     now_ms = office.now_ms()
     if not old.is_live(now_ms):
-        raise Conflict(f"The key {key_id!r} is expired or revoked. Make a new one.", code="in_use")
+        ended = "expired" if old.revoked_ms is None else "revoked"
+        raise Conflict(f"The key {key_id!r} is {ended}. Make a new one.", code="key_not_live")
     members = {name: getattr(old, name) for name in ("name", "policies", "models", "scopes", "limits")}
     if old.expires_ms is not None:
-        members["expires_ms"] = now_ms + old.expires_ms - old.created_ms
+        members["expires_ms"] = min(now_ms + old.expires_ms - old.created_ms, LATEST_S * 1000)
     token, key = await _make(office, org, members)
     ends_ms = now_ms + overlap_hours * HOUR_MS
     shortened = ends_ms if old.expires_ms is None else min(old.expires_ms, ends_ms)
@@ -104,13 +107,12 @@ async def _checked(office: Office, org: str, members: Mapping[str, Any]) -> dict
         if name not in workspace.policies:
             known = ", ".join(sorted(workspace.policies))
             raise InvalidRequest(f"{org!r} has no policy {name!r}. It has: {known}.", param=f"policies[{index}]")
+    expires_ms = members.get("expires_ms")
+    if expires_ms is not None and expires_ms <= office.now_ms():
+        raise InvalidRequest("'expires' must be after now, in Unix seconds. To end a key, revoke it.", param="expires")
     models = members.get("models")
     if models is None:
         return dict(members)
     catalog = office.offers().of(workspace).catalog
-    for index, name in enumerate(models):
-        if catalog.find(name) is None:
-            near = catalog.near(name, catalog.models)
-            hint = f" Did you mean {' or '.join(near)}?" if near else ""
-            raise InvalidRequest(f"There is no model {name!r}.{hint}", param=f"models[{index}]")
+    check_models(catalog, models, "models")
     return {**members, "models": tuple(dict.fromkeys(map(catalog.id_of, models)))}

@@ -49,6 +49,7 @@ async def pay_in(office: Office, org: str, payment: str, micros: int) -> Organis
     Raises:
         NotFound: There is no such organisation.
         Conflict: There was a payment of that name; nothing was added.
+        InvalidRequest: The credits would become larger than what can be kept; nothing was added.
     """
     await office.organisation(org)
     if not await office.directory.pay_in(org, payment, micros, office.now_ms()):
@@ -59,14 +60,18 @@ async def pay_in(office: Office, org: str, payment: str, micros: int) -> Organis
     return await office.organisation(org)
 
 
-async def delete(office: Office, org: str) -> bool:
-    """Delete an organisation and everything that is kept of it; whether there was one.
+async def delete(office: Office, org: str) -> None:
+    """Delete an organisation and everything that is kept of it.
 
     What a failure, or a request that was under way, left over is deleted also when there is none any more.
+
+    Raises:
+        NotFound: There was no such organisation; nothing of it is left.
     """
-    was_there = await office.store.organisation(org) is not None
+    found = await office.store.organisation(org)
     await office.directory.delete_organisation(org)
-    return was_there
+    if found is None:
+        await office.organisation(org)
 
 
 async def plan(office: Office, plan_id: str) -> Plan:

@@ -1,9 +1,9 @@
 """Operators' use cases for what an organisation has of its own: policies, keys at vendors, a catalog."""
 
-import difflib
 from typing import Final
 
 from core.accounts.own_keys import own_key_place
+from core.administration.naming import check_models, check_vendor
 from core.administration.office import Office
 from core.catalog.errors import CatalogError
 from core.decision import BUILT_IN_POLICY, Policy
@@ -34,8 +34,15 @@ async def save_policy(office: Office, org: str, written: Policy) -> None:
 
     Raises:
         NotFound: There is no such organisation.
+        InvalidRequest: It names a model or a vendor that the organisation cannot choose from.
     """
-    await office.organisation(org)
+    catalog = office.offers().of(await office.workspace(org)).catalog
+    check_models(catalog, written.allow_models or (), "allow_models")
+    check_models(catalog, written.named_model_fallbacks, "named_model_fallbacks", by_name=True)
+    for name, stand_ins in written.named_model_fallbacks.items():
+        check_models(catalog, stand_ins, f"named_model_fallbacks.{name}")
+    for index, vendor in enumerate(written.allow_providers or ()):
+        check_vendor(catalog, vendor, f"allow_providers[{index}]")
     await office.directory.save_policy(org, written)
 
 
@@ -69,12 +76,9 @@ async def save_own_key(office: Office, org: str, vendor: str, secret: str) -> Ow
         Overloaded: There is no key to seal with.
     """
     workspace = await office.workspace(org)
-    vendors = office.offers().of(workspace).catalog.vendors
-    if vendor not in vendors:
-        near = difflib.get_close_matches(vendor, vendors, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise InvalidRequest(f"There is no vendor {vendor!r}.{hint}", param="vendor")
-    if vendors[vendor].key_env is None:
+    catalog = office.offers().of(workspace).catalog
+    check_vendor(catalog, vendor, "vendor")
+    if catalog.vendors[vendor].key_env is None:
         raise InvalidRequest(f"{vendor!r} is called without a key of one's own.", param="vendor")
     if office.sealer is None:
         raise Overloaded(

@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from decimal import Decimal
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -12,6 +13,9 @@ from core.catalog.lines import Path, line_of
 from core.catalog.model import Model, Vendor
 from core.catalog.problems import Problem, problems_of
 from core.catalog.schema import CatalogFile
+
+_DEEPEST: Final = 200
+_BRACKETS: Final = re.compile(r"[\[\]{}]")
 
 __all__ = ["CatalogError", "parse_catalog", "place"]
 
@@ -26,10 +30,15 @@ def parse_catalog(text: str, name: str) -> tuple[tuple[Vendor, ...], tuple[Model
     Raises:
         CatalogError: The TOML or a value in it is wrong.
     """
+    if _is_deep(text):
+        raise CatalogError(f"{name}: not a catalog file: it is nested too deeply")
     try:
         document = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise CatalogError(_not_toml(str(error), name)) from None
+    except (ValueError, ArithmeticError):
+        # Python reads no whole number of thousands of digits, and no exponent of twenty.
+        raise CatalogError(f"{name}: a number in it is too long or too large") from None
     try:
         file = CatalogFile.model_validate(document)
     except ValidationError as error:
@@ -49,6 +58,16 @@ def place(text: str, name: str, path: Path) -> str:
 
 def _told(problems: Iterable[Problem], text: str, name: str) -> str:
     return "\n".join(f"{place(text, name, problem.path)}: {problem.message}" for problem in problems)
+
+
+def _is_deep(text: str) -> bool:
+    """Whether so many brackets are open somewhere that reading it would use up the stack."""
+    depth = 0
+    for bracket in _BRACKETS.findall(text):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        if depth > _DEEPEST:
+            return True
+    return False
 
 
 def _not_toml(message: str, name: str) -> str:

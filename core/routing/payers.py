@@ -1,12 +1,15 @@
 """On whose account the calls of a plan are made: an organisation's own, the gateway's, or one after the other."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from core.catalog.model import Auth, Target, Vendor
 from core.decision import HostRules, OwnKeyUse, Plan
 from core.routing.board import HealthView
+
+Managed: TypeAlias = Callable[[Vendor], bool]
+"""Whether the gateway has a key at a vendor."""
 
 _OWN_COUNTS: Final = (OwnKeyUse.FIRST, OwnKeyUse.ONLY)
 
@@ -25,12 +28,19 @@ def view_of(view: HealthView, own: Collection[str], use: OwnKeyUse) -> HealthVie
     return replace(view, doubtful=view.doubtful - {*own})
 
 
+def free_vendors(
+    vendors: Mapping[str, Vendor], own: Collection[str], use: OwnKeyUse, managed: Managed
+) -> frozenset[str]:
+    """The vendors that are called on the organisation's own key alone, where it pays nothing here."""
+    return frozenset(name for name in own if name in vendors and _is_own_alone(vendors[name], use, managed))
+
+
 def on_accounts(
     plan: Plan,
     org: str,
     own: Collection[str],
     use: OwnKeyUse,
-    managed: Callable[[Vendor], bool],
+    managed: Managed,
     resting: Collection[str],
 ) -> Plan:
     """The plan with each of its hosts once for each account that may be used there, in the order of the policy.
@@ -51,9 +61,13 @@ def on_accounts(
         if name not in own:
             return [target]
         mine = replace(target, owner=org)
-        if use is OwnKeyUse.ONLY or not managed(target.vendor):
+        if _is_own_alone(target.vendor, use, managed):
             return [mine]
         return [target, mine] if use is OwnKeyUse.LAST or name in resting else [mine, target]
 
     legs = [replace(leg, target=target) for leg in plan.legs for target in targets(leg.target)]
     return replace(plan, legs=tuple(legs))
+
+
+def _is_own_alone(vendor: Vendor, use: OwnKeyUse, managed: Managed) -> bool:
+    return use is OwnKeyUse.ONLY or not managed(vendor)

@@ -91,8 +91,8 @@ def narrow(
         exclude=tuple(map(resolve, preferences.exclude)),
         hosts=_narrow_hosts(policy, preferences.providers),
         data=_narrow_data(policy, preferences.data),
-        max_cost_micros=_least(policy.max_cost_micros, preferences.max_cost_micros),
-        min_quality=_greatest(policy.min_quality, preferences.min_quality),
+        max_cost_micros=_within_cost(policy, preferences.max_cost_micros),
+        min_quality=_within_quality(policy, preferences.min_quality),
         max_attempts=1 if preferences.fallback is False else policy.max_attempts,
         first_token_ms=_within(
             policy,
@@ -121,12 +121,11 @@ def _narrow_hosts(policy: Policy, asked: HostRules) -> HostRules:
 
 def _narrow_data(policy: Policy, asked: DataRules) -> DataRules:
     regions = policy.data.regions
-    if asked.regions is not None:
-        regions = tuple(region for region in asked.regions if regions is None or region in regions)
-        if not regions:
-            raise _violation(policy, "routing.data.regions", ", ".join(asked.regions))
+    for index, region in enumerate(asked.regions or ()):
+        if regions is not None and region not in regions:
+            raise _violation(policy, f"routing.data.regions[{index}]", region)
     return DataRules(
-        regions=regions,
+        regions=regions if asked.regions is None else asked.regions,
         no_training=policy.data.no_training or asked.no_training,
         zero_retention=policy.data.zero_retention or asked.zero_retention,
     )
@@ -138,12 +137,18 @@ def _within(policy: Policy, name: str, bound: int, asked: int | None, *, at_leas
     return bound if asked is None else asked
 
 
-def _least(bound: int | None, asked: int | None) -> int | None:
-    return min((value for value in (bound, asked) if value is not None), default=None)
+def _within_cost(policy: Policy, asked: int | None) -> int | None:
+    bound = policy.max_cost_micros
+    if asked is not None and bound is not None and asked > bound:
+        raise _violation(policy, "routing.max_cost_micros", str(asked))
+    return bound if asked is None else asked
 
 
-def _greatest(bound: float | None, asked: float | None) -> float | None:
-    return max((value for value in (bound, asked) if value is not None), default=None)
+def _within_quality(policy: Policy, asked: float | None) -> float | None:
+    bound = policy.min_quality
+    if asked is not None and bound is not None and asked < bound:
+        raise _violation(policy, "routing.min_quality", str(asked))
+    return bound if asked is None else asked
 
 
 def _violation(policy: Policy, field: str, value: str) -> Unprocessable:

@@ -17,7 +17,7 @@ from core.routing.index import Index
 from core.routing.policy import Effective
 from core.routing.quality import Qualities
 from core.routing.stages import host_code, promise_code
-from core.routing.worst import Worst, within_cap
+from core.routing.worst import Worst, free_rows, within_cap
 
 K = TypeVar("K")
 
@@ -91,8 +91,9 @@ def sizes(index: Index, ask: Ask) -> Iterator[Sieve]:
 def cost(index: Index, worst: Worst | None) -> Iterator[Sieve]:
     """Who cannot be dearer than the cap, None for no cap."""
     if worst is not None:
-        yield "price_unknown", index.priced
-        yield "cost_cap", within_cap(index, worst)
+        free = free_rows(index, worst)
+        yield "price_unknown", index.priced | free
+        yield "cost_cap", within_cap(index, worst) | free
 
 
 def quality(found: Qualities, least: float | None) -> Iterator[Sieve]:

@@ -76,7 +76,7 @@ def cost_cap(worst: Worst | None) -> Stage:
     """A stage that drops hosts whose worst case passes the cap, or cannot be known; None for no cap."""
 
     def reason(candidate: Candidate) -> str | None:
-        if worst is None:
+        if worst is None or candidate.target.vendor.name in worst.free_vendors:
             return None
         prices = candidate.target.host.prices_at(worst.at_s)
         if prices is None:

@@ -8,7 +8,7 @@ from typing import Final
 from core.catalog.model import Host
 from core.chat import AudioPart, ChatRequest, ImagePart
 from core.money import PICO_PER_MICRO, Prices, Rates, Terms
-from core.routing.bits import bits_of, places
+from core.routing.bits import bits_of, places, union
 from core.routing.index import MOST_TOKENS, Index
 from core.routing.lanes import weighted_sum
 from core.routing.reading import Reading
@@ -39,7 +39,7 @@ class Worst:
 
     `output_tokens` bounds one answer. `calls` is 2 where the answer may be asked for again. `is_unusual` tells of
     caching, images or sound, which have rates of their own. `limit` is in pico-dollars of the host's price, None for
-    no cap.
+    no cap. At `free_vendors` it costs nothing, whatever they ask: they are called on the organisation's own key alone.
     """
 
     prompt_tokens: int
@@ -50,6 +50,7 @@ class Worst:
     service_tier: str
     at_s: float
     limit: Fraction | None
+    free_vendors: frozenset[str] = frozenset()
 
     @property
     def longest_prompt(self) -> int:
@@ -90,6 +91,7 @@ def worst_of(
     max_tokens_default: int,
     reasks: bool,
     at_s: float,
+    free_vendors: frozenset[str] = frozenset(),
 ) -> Worst:
     """The most that a request can use.
 
@@ -103,6 +105,7 @@ def worst_of(
         max_tokens_default: The bound of an answer whose request sets none, in tokens.
         reasks: Whether an answer without a document is asked for once more.
         at_s: The Unix time whose prices hold, in seconds.
+        free_vendors: Those that are called on the organisation's own key alone.
     """
     wants_json = request.response_format is not None and request.response_format.type != "text"
     factor = (1 + terms.markup) * (1 - terms.discount) if terms.provider_cost else Fraction(0)
@@ -116,11 +119,17 @@ def worst_of(
         service_tier=request.service_tier or "",
         at_s=at_s,
         limit=left / factor if factor and cap_micros is not None else None,
+        free_vendors=free_vendors,
     )
 
 
+def free_rows(index: Index, worst: Worst) -> int:
+    """The rows that cost nothing here."""
+    return union(index.vendors.get(name, 0) for name in worst.free_vendors)
+
+
 def within_cap(index: Index, worst: Worst) -> int:
-    """The rows of known price whose worst case is within the cap."""
+    """The rows of known price whose worst case is within the cap, at whatever vendor."""
     if worst.limit is None:
         return index.priced
     limit = int(worst.limit)  # costs at the columns' rates are whole numbers

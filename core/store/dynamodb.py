@@ -104,9 +104,9 @@ class DynamoStore(
         found = await self._on_ledger(lambda client, table: ledger.of_any_organisation(client, table, request_id))
         return None if found is None else items.record_of(found)
 
-    async def records(self, org: str, limit: int) -> Sequence[Record]:
-        """The organisation's newest records, newest first."""
-        found = await self._on_ledger(lambda client, table: ledger.newest(client, table, org, limit))
+    async def records(self, org: str, limit: int, before: str | None = None) -> Sequence[Record]:
+        """The organisation's newest records, newest first; see `Ledger.records`."""
+        found = await self._on_ledger(lambda client, table: ledger.newest(client, table, org, limit, before))
         records = [items.record_of(item) for item in found]
         return sorted(records, key=lambda record: record.request_id, reverse=True)
 

@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 from core.decision import Policy
 from core.store import dynamodb_items as items
 from core.store import dynamodb_setup_items as setup
+from core.store.credits import LARGEST_CREDITS, too_large
 from core.store.dynamodb_calls import get, query, read_all
 from core.store.dynamodb_faults import outpaced, refused_by_condition, refused_in_transaction
 from core.store.dynamodb_items import Attributes
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 # How often a payment that meets another one is tried.
 _TRIES = 16
+
+_FITS = """attribute_exists(pk)
+    AND (attribute_not_exists(credit_micros) OR credit_micros BETWEEN :least AND :most)"""
 
 
 class DynamoDirectory(DynamoTables):
@@ -219,6 +223,7 @@ def _pay(client: "DynamoDBClient", table: str, org: str, note: Attributes) -> bo
 
 
 def _paid(client: "DynamoDBClient", table: str, org: str, note: Attributes) -> bool:
+    micros = int(note["micros"]["N"])
     try:
         client.transact_write_items(
             TransactItems=[
@@ -228,14 +233,26 @@ def _paid(client: "DynamoDBClient", table: str, org: str, note: Attributes) -> b
                         "TableName": table,
                         "Key": items.organisation_address(org),
                         "UpdateExpression": "ADD credit_micros :micros",
-                        "ConditionExpression": "attribute_exists(pk)",
-                        "ExpressionAttributeValues": {":micros": note["micros"]},
+                        "ConditionExpression": _FITS,
+                        "ExpressionAttributeValues": {
+                            ":micros": note["micros"],
+                            ":least": items.number(-LARGEST_CREDITS - micros),
+                            ":most": items.number(LARGEST_CREDITS - micros),
+                        },
                     }
                 },
             ]
         )
     except ClientError as error:
-        if refused_in_transaction(error):
+        if not refused_in_transaction(error):
+            raise
+        if _is_known(client, table, org, note):
             return False
-        raise
+        raise too_large() from None
     return True
+
+
+def _is_known(client: "DynamoDBClient", table: str, org: str, note: Attributes) -> bool:
+    """Whether a payment was refused because it was made before, or because nobody is there to make it for."""
+    there = get(client, table, {"pk": note["pk"], "sk": note["sk"]})
+    return there is not None or get(client, table, items.organisation_address(org)) is None

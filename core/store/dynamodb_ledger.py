@@ -99,17 +99,20 @@ def of_any_organisation(client: "DynamoDBClient", table: str, request_id: str) -
     return found[0] if found else None
 
 
-def newest(client: "DynamoDBClient", table: str, org: str, limit: int) -> list[Attributes]:
-    """The items of an organisation's newest records, in no order."""
+def newest(client: "DynamoDBClient", table: str, org: str, limit: int, before: str | None = None) -> list[Attributes]:
+    """The items of an organisation's newest records, in no order; of those older than the request of that id alone."""
     entries: list[Attributes] = []
+    condition, bound = "org_shard = :shard", {}
+    if before is not None:
+        condition, bound = f"{condition} AND request_id < :before", {":before": text(before)}
     for shard in org_shards(org):
         entries += query(
             client,
             limit,
             TableName=table,
             IndexName=BY_ORG,
-            KeyConditionExpression="org_shard = :shard",
-            ExpressionAttributeValues={":shard": text(shard)},
+            KeyConditionExpression=condition,
+            ExpressionAttributeValues={":shard": text(shard), **bound},
             ScanIndexForward=False,
         )
     entries.sort(key=lambda entry: entry["request_id"]["S"], reverse=True)

@@ -50,6 +50,8 @@ _ANY_RECORD = """SELECT item, lease_until_ms FROM record
     WHERE org IN (SELECT id FROM organisation) AND request_id = ?"""
 _RECORDS = """SELECT item, lease_until_ms FROM record WHERE org = ?
     ORDER BY request_id DESC LIMIT ?"""
+_RECORDS_BEFORE = """SELECT item, lease_until_ms FROM record WHERE org = ? AND request_id < ?
+    ORDER BY request_id DESC LIMIT ?"""
 _OVERDUE = """SELECT item, lease_until_ms FROM record WHERE settled = 0 AND lease_until_ms < ?
     ORDER BY lease_until_ms, request_id LIMIT ?"""
 _REMEMBER = "INSERT OR REPLACE INTO tool_turn (org, call_id, expires_ms, item) VALUES (?, ?, ?, ?)"
@@ -127,9 +129,13 @@ class SqliteStore(
         found = await self._select(_ANY_RECORD, (request_id,))
         return _record(*found[0]) if found else None
 
-    async def records(self, org: str, limit: int) -> Sequence[Record]:
-        """The organisation's newest records, newest first."""
-        return [_record(*row) for row in await self._select(_RECORDS, (org, max(0, limit)))]
+    async def records(self, org: str, limit: int, before: str | None = None) -> Sequence[Record]:
+        """The organisation's newest records, newest first; see `Ledger.records`."""
+        if before is None:
+            rows = await self._select(_RECORDS, (org, max(0, limit)))
+        else:
+            rows = await self._select(_RECORDS_BEFORE, (org, before, max(0, limit)))
+        return [_record(*row) for row in rows]
 
     async def overdue(self, now_ms: int, limit: int) -> Sequence[Record]:
         """Open records whose lease has passed, the earliest lease first."""

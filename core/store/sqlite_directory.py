@@ -5,6 +5,7 @@ from contextlib import suppress
 from sqlite3 import Connection, OperationalError
 
 from core.store import schema
+from core.store.credits import LARGEST_CREDITS, too_large
 from core.store.sqlite_thread import SqliteThread
 from core.tenant import Key, Organisation
 
@@ -17,7 +18,8 @@ _TOUCH = """UPDATE api_key SET last_used_ms = ?
 _ORGANISATION = "SELECT item, credit_micros FROM organisation"
 _SAVE_ORGANISATION = """INSERT INTO organisation (id, item, credit_micros) VALUES (?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET item = excluded.item"""
-_PAY = "INSERT INTO payment (org, name, micros, paid_ms) VALUES (?, ?, ?, ?) ON CONFLICT (org, name) DO NOTHING"
+_PAID = "SELECT 1 FROM payment WHERE org = ? AND name = ?"
+_PAY = "INSERT INTO payment (org, name, micros, paid_ms) VALUES (?, ?, ?, ?)"
 _ADD = "UPDATE organisation SET credit_micros = credit_micros + ? WHERE id = ?"
 
 # Whatever else is kept of organisations, each of its tables has the column `org`.
@@ -71,14 +73,20 @@ class SqliteDirectory:
     async def pay_in(self, org: str, payment: str, micros: int, now_ms: int) -> bool:
         """Add a payment, once, to what an organisation paid in; see `Directory.pay_in`."""
 
-        def work(connection: Connection) -> bool:
-            known = connection.execute("SELECT 1 FROM organisation WHERE id = ?", (org,)).fetchone()
-            if known is None or connection.execute(_PAY, (org, payment, micros, now_ms)).rowcount == 0:
+        def work(connection: Connection) -> bool | None:
+            known = connection.execute("SELECT credit_micros FROM organisation WHERE id = ?", (org,)).fetchone()
+            if known is None or connection.execute(_PAID, (org, payment)).fetchone() is not None:
                 return False
+            if abs(known[0] + micros) > LARGEST_CREDITS:
+                return None
+            connection.execute(_PAY, (org, payment, micros, now_ms))
             connection.execute(_ADD, (micros, org))
             return True
 
-        return await self._thread.write(work)
+        added = await self._thread.write(work)
+        if added is None:
+            raise too_large()
+        return added
 
     async def delete_organisation(self, org: str) -> None:
         """Forget an organisation and everything that is kept of it."""

@@ -1,6 +1,8 @@
 """The differences between the two surfaces, as one frozen value; nothing else asks which one it is on."""
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ ROUTING = Surface("routing", "/api/v1/inference", "req-", strict_fields=True, ow
 PLAIN = Surface("plain", "/v1", "chatcmpl-", strict_fields=False, own_frames=False, echo_model=True)
 SURFACES = (ROUTING, PLAIN)
 
+_REQUEST_ID: Final = re.compile(r"req-[0-9a-f]{32}")
+
 
 def canonical_request_id(response_id: str) -> str:
     """The `req-` form of an id in either surface's form."""
@@ -35,3 +39,8 @@ def canonical_request_id(response_id: str) -> str:
         if response_id.startswith(surface.id_prefix):
             return "req-" + response_id.removeprefix(surface.id_prefix)
     return response_id
+
+
+def is_request_id(value: str) -> bool:
+    """Whether something could be the id of a request: `req-` and 32 hex digits."""
+    return _REQUEST_ID.fullmatch(value) is not None

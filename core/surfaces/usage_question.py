@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import orjson
 
 from core.errors import InvalidRequest
+from core.surfaces.query import Parameters, check_names, only_value, page_limit
 from core.totals import QUARTER_MS
 
 USUAL_LIMIT: Final = 100
@@ -25,8 +26,8 @@ _QUARTER_S: Final = QUARTER_MS // 1_000
 _SECONDS: Final = re.compile(r"\d{1,11}")
 _LAST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
-Parameters: TypeAlias = Mapping[str, Sequence[str]]
-"""A query string: the values of each name, in order."""
+PARAMETERS: Final = ("from", "to", "group_by", "tz", "cursor", "limit")
+"""The parameters that there are."""
 
 
 class Group(Enum):
@@ -61,17 +62,18 @@ def parse_usage_question(
     """Read a query string; the current month by day unless it says otherwise.
 
     Args:
-        parameters: `from`, `to`, `group_by`, `tz`, `cursor` and `limit`; others are passed over.
+        parameters: Those of `PARAMETERS`.
         now_s: Unix time in seconds.
         zone_of: The time zone of an IANA name, or None where there is none.
 
     Raises:
-        InvalidRequest: A value is wrong; the parameter is named.
+        InvalidRequest: A value is wrong, or there is no such parameter; the parameter is named.
     """
-    cursor = _one(parameters, "cursor")
+    check_names(parameters, PARAMETERS)
+    cursor = only_value(parameters, "cursor")
     # A page belongs to the report that the first page began, also when that one ended "now".
     told = parameters if cursor is None else _continued(parameters, cursor)
-    name = _one(told, "tz") or UTC_NAME
+    name = only_value(told, "tz") or UTC_NAME
     zone = zone_of(name)
     if zone is None:
         raise InvalidRequest(
@@ -86,7 +88,9 @@ def parse_usage_question(
         raise InvalidRequest("'from' must be before 'to'.", param="from")
     _check_length(end - first, groups)
     after = None if cursor is None else _after(cursor, groups)
-    return UsageQuestion(range(first, end), groups, zone, name, _limit(parameters), after)
+    return UsageQuestion(
+        range(first, end), groups, zone, name, page_limit(parameters, USUAL_LIMIT, LARGEST_LIMIT), after
+    )
 
 
 def cursor_of(question: UsageQuestion, last: Sequence[str | int]) -> str:
@@ -151,7 +155,7 @@ def _groups(parameters: Parameters) -> tuple[Group, ...]:
 
 def _moment(parameters: Parameters, name: str, zone: tzinfo) -> int | None:
     """Unix seconds: given as such, as an ISO date (its beginning in the zone) or as an ISO date and time."""
-    text = _one(parameters, name)
+    text = only_value(parameters, name)
     if text is None:
         return None
     if _SECONDS.fullmatch(text):
@@ -185,22 +189,6 @@ def _check_length(quarters: int, groups: Sequence[Group]) -> None:
             "longer.",
             param="from",
         )
-
-
-def _limit(parameters: Parameters) -> int:
-    text = _one(parameters, "limit")
-    if text is None:
-        return USUAL_LIMIT
-    if not (text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= LARGEST_LIMIT):
-        raise InvalidRequest(f"'limit' must be a whole number from 1 to {LARGEST_LIMIT}.", param="limit")
-    return int(text)
-
-
-def _one(parameters: Parameters, name: str) -> str | None:
-    values = parameters.get(name, ())
-    if len(values) > 1:
-        raise InvalidRequest(f"'{name}' is there {len(values)} times. Send it once.", param=name)
-    return values[0] if values else None
 
 
 def _whole(seconds: float) -> int:

@@ -67,9 +67,9 @@ class Caller:
         media = {remote.url: await self.fetch(remote) for remote in provider.needs(request, target)}
         outgoing = provider.encode(request, target, Prepared(media=media, turns=turns))
         credential = await self._credential(target)
-        signed = provider.sign(outgoing, credential, self._now())
         async with AsyncExitStack() as stack:
             stack.push(_told_with_care(target, request, credential))
+            signed = provider.sign(outgoing, credential, self._now())
             response = await stack.enter_async_context(await self.client.send(signed))
             if response.status != 200:
                 body = await response.body()
@@ -145,7 +145,6 @@ def _told_with_care(
             silence(error, request, credential)
         if isinstance(error, AccountFailure) and target.owner is not None:
             raise own_key_failed(
-                target.vendor.name,
                 detail=error.detail,
                 upstream_status=error.upstream_status,
                 upstream_code=error.upstream_code,

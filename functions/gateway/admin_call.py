@@ -48,6 +48,6 @@ def listed(data: Iterable[Json]) -> Json:
     return {"object": "list", "data": [*data]}
 
 
-def deleted(kind: str, name: str, *, was_there: bool = True) -> Json:
+def deleted(kind: str, name: str) -> Json:
     """What is said of something that was deleted."""
-    return {"object": kind, "id": name, "deleted": was_there}
+    return {"object": kind, "id": name, "deleted": True}

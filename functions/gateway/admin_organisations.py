@@ -27,8 +27,8 @@ async def _change(call: Call) -> Json:
 
 
 async def _delete(call: Call) -> Json:
-    org = call.names["org"]
-    return deleted("organisation", org, was_there=await organisations.delete(call.office, org))
+    await organisations.delete(call.office, call.names["org"])
+    return deleted("organisation", call.names["org"])
 
 
 async def _pay(call: Call) -> Json:

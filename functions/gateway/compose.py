@@ -36,6 +36,7 @@ from core.upstream.fetch import Fetcher
 from core.waiting import Background
 from functions.gateway.app import create_app
 from functions.gateway.aws_credentials import aws_credentials
+from functions.gateway.catalog_file import read_catalog_file
 from functions.gateway.clock import SystemClock
 from functions.gateway.identity import new_request_id
 from functions.gateway.logs import Logs
@@ -196,7 +197,7 @@ async def _all(*work: Awaitable[None]) -> None:
 def _own_files(settings: Settings, more: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     if settings.catalog is None:
         return [*more]
-    return [*more, (str(settings.catalog), settings.catalog.read_text("utf-8"))]
+    return [*more, read_catalog_file(settings.catalog)]
 
 
 def every_offer(settings: Settings, more: Sequence[tuple[str, str]] = ()) -> Offers:

@@ -5,14 +5,11 @@ from collections.abc import Callable
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
-from core.errors import InvalidRequest
 from core.service import Service
+from core.surfaces.decisions_question import parse_decisions_question
 from core.surfaces.surface import Surface
 from core.tenant import Scope
-from functions.gateway.incoming import body_of, json_answer, token_of
-
-USUAL_LIST = 20
-LONGEST_LIST = 100
+from functions.gateway.incoming import asked_of, body_of, json_answer, token_of
 
 
 def add_decisions(app: FastAPI, surface: Surface, service: Callable[[], Service]) -> None:
@@ -27,7 +24,7 @@ def add_decisions(app: FastAPI, surface: Surface, service: Callable[[], Service]
     async def decisions(request: Request) -> Response:
         gateway = service()
         key = await gateway.authenticate(token_of(request), Scope.DECISIONS)
-        return json_answer(gateway, await gateway.decisions(key, _limit(request)))
+        return json_answer(gateway, await gateway.decisions(key, parse_decisions_question(asked_of(request))))
 
     async def decision(request: Request, response_id: str) -> Response:
         gateway = service()
@@ -43,13 +40,3 @@ def add_decisions(app: FastAPI, surface: Surface, service: Callable[[], Service]
     app.add_api_route(f"{surface.prefix}/routing-decisions", decisions, methods=["GET"])
     app.add_api_route(f"{surface.prefix}/routing-decisions/{{response_id}}", decision, methods=["GET"])
     app.add_api_route(f"{surface.prefix}/routing-decisions/{{response_id}}/feedback", feedback, methods=["POST"])
-
-
-def _limit(request: Request) -> int:
-    asked = request.query_params.get("limit")
-    if asked is None:
-        return USUAL_LIST
-    # Python refuses to read thousands of digits.
-    if not (asked.isascii() and asked.isdigit() and len(asked) < 9 and 1 <= int(asked) <= LONGEST_LIST):
-        raise InvalidRequest(f"'limit' must be a whole number from 1 to {LONGEST_LIST}.", param="limit")
-    return int(asked)

@@ -7,6 +7,7 @@ from fastapi.responses import Response
 from core.errors import InvalidRequest, RequestTooLarge
 from core.service import Service
 from core.surfaces.headers import answer_headers
+from core.surfaces.query import Parameters
 
 LARGEST_BODY = 6 * 1024 * 1024
 
@@ -17,6 +18,12 @@ def token_of(request: Request) -> str | None:
     if scheme.lower() == "bearer" and token.strip():
         return token.strip()
     return request.headers.get("x-api-key")
+
+
+def asked_of(request: Request) -> Parameters:
+    """The query string: the values of each name, in order."""
+    asked = request.query_params
+    return {name: asked.getlist(name) for name in asked}
 
 
 async def body_of(request: Request) -> bytes:

@@ -2,9 +2,10 @@
 
 import csv
 import io
+import re
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
-from typing import Any
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from fastapi import FastAPI, Request
@@ -16,10 +17,12 @@ from core.surfaces.surface import Surface
 from core.surfaces.usage_question import parse_usage_question
 from core.surfaces.usage_rows import COLUMNS
 from core.tenant import Scope
-from functions.gateway.incoming import json_answer, token_of
+from functions.gateway.incoming import asked_of, json_answer, token_of
 
 JSON_TYPE = "application/json"
 CSV_TYPE = "text/csv"
+
+_WEIGHT: Final = re.compile(r"q=([0-9]{0,3}\.?[0-9]{1,9})\.?")
 
 
 def add_usage(app: FastAPI, surface: Surface, service: Callable[[], Service]) -> None:
@@ -28,9 +31,7 @@ def add_usage(app: FastAPI, surface: Surface, service: Callable[[], Service]) ->
     async def usage(request: Request) -> Response:
         gateway = service()
         key = await gateway.authenticate(token_of(request), Scope.USAGE)
-        asked = request.query_params
-        parameters = {name: asked.getlist(name) for name in asked}
-        question = parse_usage_question(parameters, gateway.parts.clock.now(), zone_of)
+        question = parse_usage_question(asked_of(request), gateway.parts.clock.now(), zone_of)
         page = await gateway.usage(key, question)
         if _wants_table(request.headers.get("accept", "")):
             return _table(gateway, page)
@@ -64,9 +65,24 @@ def csv_table(page: Mapping[str, Any]) -> str:
 
 
 def _wants_table(accept: str) -> bool:
-    """Whether CSV is named before JSON, or alone."""
-    kinds = [kind.partition(";")[0].strip().lower() for kind in accept.split(",")]
-    return next((kind for kind in kinds if kind in (JSON_TYPE, CSV_TYPE)), JSON_TYPE) == CSV_TYPE
+    """Whether CSV is wanted by name, and JSON less than it or, with the same weight, after it (RFC 9110, 12.5.1)."""
+    weights: dict[str, float] = {}
+    for kind in accept.lower().split(","):
+        name, *parameters = (part.strip() for part in kind.split(";"))
+        weights.setdefault(name, min(map(_weight, parameters), default=1.0))
+    table = weights.get(CSV_TYPE, 0.0)
+    # What has no name of its own has the weight of its range.
+    ranges = ("application/*", "*/*")
+    plain = weights.get(JSON_TYPE, next((weights[name] for name in ranges if name in weights), 0.0))
+    if table != plain:
+        return table > plain
+    return table > 0 and [*weights].index(CSV_TYPE) < [*weights, JSON_TYPE].index(JSON_TYPE)
+
+
+def _weight(parameter: str) -> float:
+    """The weight that a parameter of a media range says; 1 where it says none that can be read."""
+    found = _WEIGHT.fullmatch(parameter)
+    return 1.0 if found is None else min(1.0, float(found[1]))
 
 
 def _table(gateway: Service, page: Mapping[str, Any]) -> Response:

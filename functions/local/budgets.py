@@ -7,7 +7,7 @@ import typer
 
 from core.administration import keys, organisations
 from core.administration.office import Office
-from core.surfaces.admin.limits import LIMIT_NAMES, limits_object
+from core.surfaces.admin.limits import LARGEST, LIMIT_NAMES, limits_object
 from core.tenant import Limits
 from functions.local.office import in_office, show_json
 from functions.local.output import Refusal, show
@@ -17,7 +17,7 @@ app = typer.Typer(help="Bound what an organisation or a key may use.", no_args_i
 Org = Annotated[str, typer.Argument(help="The organisation's id.")]
 Key = Annotated[str | None, typer.Option("--key", help="A key's id, for the limits of that key.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Bound = Annotated[int | None, typer.Option(min=0)]
+Bound = Annotated[int | None, typer.Option(min=0, max=LARGEST)]
 
 
 @app.command("show")

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -45,6 +45,7 @@ def dev(
     if catalog is not None:
         variables["HEADRACE_CATALOG"] = str(catalog)
     settings = read_settings(variables)
+    asyncio.run(_check_start(settings, variables))
     data.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         own: tuple[tuple[str, str], ...] = ()
@@ -73,6 +74,13 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._on_started()
+
+
+async def _check_start(settings: Settings, variables: Mapping[str, str]) -> None:
+    """Fail as the start would, before the server turns a wrong catalog into pages of stack."""
+    gateway = Gateway(settings, variables)
+    await gateway.connect()
+    await gateway.close()
 
 
 def _check_port(host: str, port: int) -> None:

@@ -1,6 +1,6 @@
 """`headrace keys`: callers' keys in the store that the settings name."""
 
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -12,17 +12,18 @@ from core.surfaces.admin.changes import is_identifier
 from core.surfaces.admin.keys import MOST_OVERLAP_HOURS, USUAL_OVERLAP_HOURS, key_object, parse_key, parse_key_changes
 from core.surfaces.admin.limits import limits_object
 from core.tenant import Key, Organisation, Scope
-from functions.local.office import body, in_office, joined, now_ms, office_of, show_json
+from functions.local.office import body, in_office, joined, moment, now_ms, office_of, show_json
 from functions.local.output import Refusal, show
 
 app = typer.Typer(help="Make, change, rotate and revoke the keys that callers use.", no_args_is_help=True)
 
 COLUMNS = ("id", "name", "hint", "policies", "scopes", "created", "expires", "revoked", "last_used")
 DAY_S = 86_400
+MOST_DAYS = 1_000_000
 
 Org = Annotated[str, typer.Option("--org", help="The organisation that the key belongs to.")]
 KeyId = Annotated[str, typer.Argument(help="The id that `headrace keys list` shows.")]
-Days = Annotated[int | None, typer.Option("--days", min=1, help="Days from now until it expires.")]
+Days = Annotated[int | None, typer.Option("--days", min=1, max=MOST_DAYS, help="Days from now until it expires.")]
 Policies = Annotated[
     list[str] | None, typer.Option("--policy", help="A policy that it may use, its default first; can be repeated.")
 ]
@@ -54,7 +55,12 @@ def create(
 @app.command("list")
 def list_keys(org: Org = "default", as_json: Json = False) -> None:
     """List an organisation's keys; a key itself is never shown again."""
-    found = in_office(lambda office: office.store.keys(org))
+
+    async def work(office: Office) -> Sequence[Key]:
+        await office.organisation(org)
+        return await office.store.keys(org)
+
+    found = in_office(work)
     if as_json:
         show([_row(key) for key in found], COLUMNS, as_json=True)
         return
@@ -172,6 +178,4 @@ def _scopes(key: Key) -> str:
 
 
 def _date(milliseconds: int | None) -> str | None:
-    return (
-        None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds")
-    )
+    return None if milliseconds is None else moment(milliseconds // 1000).isoformat(timespec="seconds")

@@ -1,5 +1,6 @@
 """The `headrace` command: what it takes, and how it fails; each subcommand has its own module."""
 
+import io
 import sys
 from collections.abc import Sequence
 
@@ -10,6 +11,8 @@ from core.catalog.file import CatalogError
 from core.errors import GatewayError
 from functions.local import budgets, dev, keys, ledger, operator, orgs, own_keys, plans, policies, route, usage
 from functions.local.catalog import commands
+from functions.local.catalog.overlay import OverlayError
+from functions.local.catalog.sources.folder import SourcesMissing
 from functions.local.demo_model import DemoModelError
 from functions.local.llama_server import LlamaError
 from functions.local.output import Refusal
@@ -35,7 +38,10 @@ app.add_typer(operator.app, name="operator")
 app.add_typer(own_keys.app, name="own-keys")
 app.add_typer(commands.app, name="catalog")
 
-EXPECTED = (Refusal, DemoModelError, LlamaError, CatalogError, SettingsError, GatewayError, OSError)
+EXPECTED = (
+    *(Refusal, DemoModelError, LlamaError, CatalogError, OverlayError, SourcesMissing, SettingsError, GatewayError),
+    OSError,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -44,8 +50,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: What stands after the command's name; the process's own unless given.
     """
+    given = sys.argv[1:] if arguments is None else [*arguments]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a sign shows its number
     try:
-        app(args=None if arguments is None else [*arguments])
+        for argument in given:
+            if any("\ud800" <= sign <= "\udfff" for sign in argument):
+                raise Refusal(f"{argument.encode('utf-8', 'backslashreplace').decode()} is not UTF-8.")
+        app(args=given)
     except EXPECTED as error:
-        Console(stderr=True, highlight=False).print(f"headrace: {error}", markup=False)
+        Console(stderr=True, highlight=False).print(f"headrace: {error}", markup=False, soft_wrap=True)
         sys.exit(1)

@@ -1,7 +1,6 @@
 """What the operator's commands work with: the store that the settings name, and the same use cases as `/admin/v1`."""
 
 import secrets
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,10 +12,11 @@ import orjson
 
 from core.administration.office import Office
 from core.ports import Store
+from core.surfaces.admin.keys import LATEST_S
 from functions.gateway.clock import SystemClock
 from functions.gateway.compose import every_offer
 from functions.gateway.sealing import make_sealer
-from functions.local.output import Refusal
+from functions.local.output import Refusal, standard_input
 from functions.local.store import with_store
 from functions.settings import environment, read_settings
 
@@ -63,7 +63,7 @@ def text_of(file: str) -> str:
         Refusal: It cannot be read.
     """
     if file == "-":
-        return sys.stdin.read()
+        return standard_input()
     try:
         return Path(file).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -102,4 +102,9 @@ def joined(names: Sequence[object] | None, everything: str = "all") -> str:
 
 def day(seconds: int | None) -> str | None:
     """A Unix time as people read it, in UTC."""
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+    return None if seconds is None else moment(seconds).strftime("%Y-%m-%d %H:%M")
+
+
+def moment(seconds: int) -> datetime:
+    """A Unix time in UTC; what lies after the year 9999, as its end."""
+    return datetime.fromtimestamp(min(seconds, LATEST_S), UTC)

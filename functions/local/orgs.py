@@ -6,6 +6,7 @@ import typer
 
 from core.administration import organisations, setup
 from core.surfaces.admin.organisations import (
+    MOST_PAID,
     organisation_object,
     parse_changes,
     parse_organisation,
@@ -73,7 +74,12 @@ def change(
 @app.command()
 def pay(
     org: Org,
-    micros: Annotated[int, typer.Argument(help="Micro-dollars to add to the credits; -- and a minus take back.")],
+    micros: Annotated[
+        int,
+        typer.Argument(
+            min=-MOST_PAID, max=MOST_PAID, help="Micro-dollars to add to the credits; -- and a minus take back."
+        ),
+    ],
     payment: Annotated[str, typer.Option("--id", help="What the payment is called. One of that name counts once.")],
     as_json: Json = False,
 ) -> None:
@@ -89,8 +95,8 @@ def delete(
     """Delete an organisation with its keys, policies, records and totals. They cannot be brought back."""
     if not yes and not typer.confirm(f"Delete {org} and everything that is kept of it?"):
         raise Refusal("Nothing was deleted.")
-    was_there = in_office(lambda office: organisations.delete(office, org))
-    typer.echo(f"{org} is deleted." if was_there else f"There was no {org}; nothing of it is left.")
+    in_office(lambda office: organisations.delete(office, org))
+    typer.echo(f"{org} is deleted.")
 
 
 @catalog.command("show")

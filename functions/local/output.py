@@ -1,5 +1,6 @@
 """How commands speak: tables for people, JSON for programs, refusals for both."""
 
+import sys
 from collections.abc import Sequence
 
 import orjson
@@ -9,6 +10,18 @@ from rich.table import Table
 
 class Refusal(Exception):
     """A command cannot do what was asked; the message says why and what to do."""
+
+
+def standard_input() -> str:
+    """The text on standard input.
+
+    Raises:
+        Refusal: It is not UTF-8.
+    """
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Refusal(f"standard input is not UTF-8: {error}") from None
 
 
 def show(rows: Sequence[dict[str, object]], columns: Sequence[str], *, as_json: bool) -> None:

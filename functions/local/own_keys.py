@@ -7,15 +7,15 @@ import typer
 
 from core.administration.office import Office
 from core.administration.setup import delete_own_key, save_own_key
+from core.surfaces.admin.organisations import is_secret
 from core.tenant import OwnKey
 from functions.local.office import day, in_office
-from functions.local.output import Refusal, show
+from functions.local.output import Refusal, show, standard_input
 
 app = typer.Typer(help="Organisations' own keys at vendors.", no_args_is_help=True)
 
 Org = Annotated[str, typer.Option("--org", help="The organisation that the key belongs to.")]
 Vendor = Annotated[str, typer.Argument(help="The vendor, as `headrace catalog list` names it.")]
-LONGEST_KEY = 4_096
 
 
 @app.command()
@@ -48,12 +48,11 @@ def remove(vendor: Vendor, org: Org = "default") -> None:
 
 
 def _read_secret(vendor: str) -> str:
-    if sys.stdin.isatty():
-        text = typer.prompt(f"Key at {vendor} (not shown)", hide_input=True)
-    else:
-        text = sys.stdin.read(LONGEST_KEY + 1)
-    secret = str(text).strip()
-    if not secret or len(secret) > LONGEST_KEY or not secret.isascii() or not secret.isprintable() or " " in secret:
+    is_asked = sys.stdin.isatty()
+    secret = str(
+        typer.prompt(f"Key at {vendor} (not shown)", hide_input=True) if is_asked else standard_input()
+    ).strip()
+    if not is_secret(secret):
         raise Refusal("That is no key: send it alone, in one line, such as: headrace own-keys add openai < key.txt")
     return secret
 

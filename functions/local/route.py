@@ -1,7 +1,6 @@
 """`headrace route`: shows which model a prompt would get, and why; it calls no model."""
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +18,13 @@ from core.providers.refusals import refusal_traits
 from core.routing.offers import make_offers
 from core.routing.router import Router
 from core.service import Service
+from core.surfaces.admin.limits import LARGEST
 from core.surfaces.surface import ROUTING
 from core.tenant import Key, Organisation
 from core.workspace import Workspace
+from functions.gateway.catalog_file import read_catalog_file
 from functions.gateway.compose import Gateway
-from functions.local.output import Refusal, show
+from functions.local.output import Refusal, show, standard_input
 from functions.settings import Settings, environment, read_settings
 
 COLUMNS = ("model", "score", "quality", "cost", "first_token")
@@ -41,9 +42,11 @@ def route(
     exclude: Annotated[
         list[str] | None, typer.Option("--exclude", help="A model that may not; can be repeated.")
     ] = None,
-    max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="The limit of the answer.")] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", min=1, max=LARGEST, help="The limit of the answer.")
+    ] = None,
     max_cost_micros: Annotated[
-        int | None, typer.Option("--max-cost-micros", help="The most that the request may cost.")
+        int | None, typer.Option("--max-cost-micros", min=0, max=LARGEST, help="The most that the request may cost.")
     ] = None,
     org: Annotated[str, typer.Option("--org", help="Whose policies and catalog count.")] = "default",
     policy: Annotated[str | None, typer.Option("--policy", help="A policy of theirs.")] = None,
@@ -61,8 +64,16 @@ def route(
         asked["max_tokens"] = max_tokens
     # What the command says narrows what the file says.
     said = {name: value for name, value in routing.items() if value is not None}
-    asked["routing"] = {**(asked.get("routing") or {}), **said}
-    decision = asyncio.run(_decide(asked, org, all_vendors))
+    written = asked.get("routing")
+    if said or written is not None:
+        if not isinstance(written, dict | None):
+            raise Refusal("'routing' must be an object.")
+        asked["routing"] = {**(written or {}), **said}
+    try:
+        request = orjson.dumps(asked)
+    except TypeError as error:
+        raise Refusal(f"That cannot be sent: {error}.") from None
+    decision = asyncio.run(_decide(request, org, all_vendors))
     if as_json:
         print(orjson.dumps(decision, option=orjson.OPT_INDENT_2).decode())
         return
@@ -80,13 +91,13 @@ def _body(prompt: str, file: Path | None) -> Body:
         if not isinstance(read, dict):
             raise Refusal(f"{file} is not a request: it must be a JSON object.")
         return {"model": "auto", **read}
-    text = sys.stdin.read() if prompt == "-" else prompt
+    text = standard_input() if prompt == "-" else prompt
     if not text.strip():
         raise Refusal('There is nothing to ask. Try: headrace route "Why is the sky blue?"')
     return {"model": "auto", "messages": [{"role": "user", "content": text}]}
 
 
-async def _decide(asked: Body, org: str, all_vendors: bool) -> Mapping[str, Any]:
+async def _decide(request: bytes, org: str, all_vendors: bool) -> Mapping[str, Any]:
     variables = environment()
     settings = read_settings(variables)
     gateway = Gateway(settings, variables)
@@ -102,7 +113,7 @@ async def _decide(asked: Body, org: str, all_vendors: bool) -> Mapping[str, Any]
         names = (default, *sorted(workspace.policies.keys() - {default}))
         key = Key("", id="route", org=org, name="headrace route", hint="", created_ms=now_ms, policies=names)
         request_id = service.parts.new_request_id()
-        return await service.route(ROUTING, key, request_id, orjson.dumps(asked), full=True)
+        return await service.route(ROUTING, key, request_id, request, full=True)
     finally:
         await gateway.close()
 
@@ -120,7 +131,7 @@ class _Only(CachedDirectory):
 
 
 def _with_all_vendors(parts: Parts, settings: Settings) -> Service:
-    own = [] if settings.catalog is None else [(str(settings.catalog), settings.catalog.read_text("utf-8"))]
+    own = [] if settings.catalog is None else [read_catalog_file(settings.catalog)]
     offers = make_offers(own, lambda vendor: True, refusal_traits)
     return Service(replace(parts, catalog=offers.common.catalog, router=Router(offers, parts.router.read)))
 

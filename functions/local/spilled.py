@@ -23,6 +23,7 @@ from functions.gateway.logs import SPILL_MARKER
 _GZIP: Final = b"\x1f\x8b"
 _MARKER: Final = "marker"
 _RECORD: Final = "record"
+_DEEPEST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def spilled(data: bytes) -> Iterator[Record | Unreadable]:
     """What was spilled, in the order of the file.
 
     Raises:
-        OSError: It is compressed, and damaged.
+        OSError: It is compressed, and damaged; or it is nested too deeply, or a table that cannot be read.
     """
     if data.startswith(_GZIP):
         try:
@@ -45,8 +46,11 @@ def spilled(data: bytes) -> Iterator[Record | Unreadable]:
         except (EOFError, zlib.error) as error:
             raise OSError(f"the log is compressed, and damaged: {error}") from None
     text = data.decode("utf-8", "replace").lstrip("\ufeff")
-    for place, found in enumerate(_in_file(text), 1):
-        yield _read(found, place)
+    try:
+        for place, found in enumerate(_in_file(text), 1):
+            yield _read(found, place)
+    except csv.Error as error:
+        raise OSError(f"the log looks like CSV, and cannot be read: {error}") from None
 
 
 def _in_file(text: str) -> Iterator[Any]:
@@ -63,32 +67,34 @@ def _in_file(text: str) -> Iterator[Any]:
             yield from _in_value(line)
 
 
-def _in_row(row: dict[str, Any]) -> Iterator[Any]:
+def _in_row(row: dict[str, Any], depth: int = 0) -> Iterator[Any]:
     """Of a table that has the fields of the log line as columns, or the whole line in one of them."""
     if row.get(_RECORD) and row.get(_MARKER, SPILL_MARKER) == SPILL_MARKER:
         yield row[_RECORD]
     else:
-        yield from _in_value([*row.values()])
+        yield from _in_value([*row.values()], depth + 1)
 
 
-def _in_value(value: Any) -> Iterator[Any]:
+def _in_value(value: Any, depth: int = 0) -> Iterator[Any]:
     """The spilled records anywhere within a value, as they were written: text, or what became of it."""
+    if depth > _DEEPEST:
+        raise OSError("the log cannot be read: it is nested too deeply")
     match value:
         case str() if SPILL_MARKER in value and value != SPILL_MARKER:
             inner = _json(value[max(0, value.find("{")) :])
             if inner is None:
                 yield None
             else:
-                yield from _in_value(inner)
+                yield from _in_value(inner, depth + 1)
         case {"marker": marker, **rest} if marker == SPILL_MARKER:
             yield rest.get(_RECORD)
         case dict():
-            yield from _in_value([*value.values()])
+            yield from _in_value([*value.values()], depth + 1)
         case list() if fields := _fields(value):
-            yield from _in_row(fields)
+            yield from _in_row(fields, depth + 1)
         case list():
             for each in value:
-                yield from _in_value(each)
+                yield from _in_value(each, depth + 1)
         case _:
             pass
 

@@ -10,13 +10,14 @@ from rich.bar import Bar
 from rich.console import Console
 from rich.table import Table
 
+from core.administration.office import Office
 from core.errors import InvalidRequest
-from core.ports import Store
-from core.surfaces.usage_question import LARGEST_LIMIT, Parameters, parse_usage_question
+from core.surfaces.query import Parameters
+from core.surfaces.usage_question import LARGEST_LIMIT, parse_usage_question
 from core.usage import usage_report
 from functions.gateway.usage import csv_table, zone_of
+from functions.local.office import in_office
 from functions.local.output import Refusal
-from functions.local.store import with_store
 
 BAR_WIDTH: Final = 24
 COLUMNS: Final = ("requests", "errors", "prompt_tokens", "completion_tokens")
@@ -41,7 +42,7 @@ def usage(
         raise Refusal("Give --json or --csv, not both.")
     asked = {"group_by": group_by, "from": from_, "to": to, "tz": tz, "limit": str(LARGEST_LIMIT)}
     parameters = {name: [value] for name, value in asked.items() if value is not None}
-    found = with_store(lambda store: _whole(store, org, parameters))
+    found = in_office(lambda office: _whole(office, org, parameters))
     if as_json:
         print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
     elif as_csv:
@@ -50,8 +51,9 @@ def usage(
         _print(found)
 
 
-async def _whole(store: Store, org: str, parameters: Parameters) -> dict[str, Any]:
+async def _whole(office: Office, org: str, parameters: Parameters) -> dict[str, Any]:
     """All pages as one."""
+    store = office.store
     now_ns = time.time_ns()
     try:
         question = parse_usage_question(parameters, now_ns / 1e9, zone_of)
@@ -64,6 +66,8 @@ async def _whole(store: Store, org: str, parameters: Parameters) -> dict[str, An
             rows += page["data"]
     except InvalidRequest as wrong:
         raise Refusal(f"{wrong.message} (--{str(wrong.param).replace('_', '-')})") from None
+    if not rows:
+        await office.organisation(org)
     return {**page, "data": rows}
 
 

@@ -115,6 +115,18 @@ async def test_records_come_newest_first_and_no_more_than_asked_for(store: Store
     assert await store.records("acme", -1) == []
 
 
+async def test_records_go_on_before_any_id(store: Store) -> None:
+    made = [open_record(number) for number in range(30)]
+    for record in (*made, open_record(31, org="other")):
+        await store.open(record)
+    newest = made[::-1]
+    for place in (0, 7, 28):
+        assert await store.records("acme", 100, newest[place].request_id) == newest[place + 1 :]
+        assert await store.records("acme", 5, newest[place].request_id) == newest[place + 1 : place + 6]
+    assert await store.records("acme", 5, newest[-1].request_id) == []
+    assert await store.records("acme", 2, request_id(99)) == newest[:2]
+
+
 async def test_many_records_are_listed(store: Store) -> None:
     made = [open_record(number) for number in range(230)]
     await asyncio.gather(*(store.open(record) for record in made))

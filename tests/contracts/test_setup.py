@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from hypothesis import given
 
 from core.decision import BUILT_IN_POLICY, Objective, Policy
-from core.errors import StoreUnavailable
+from core.errors import InvalidRequest, StoreUnavailable
 from core.ports import Store
 from core.tenant import BUILT_IN_PLANS, FREE_PLAN, PREPAID_PLAN, STANDARD_PLAN, OwnKey, Plan
 from core.workspace import Workspace
@@ -235,3 +235,18 @@ async def test_a_use_that_cannot_be_noted_is_told(dynamodb: DynamoBackend) -> No
     with pytest.raises(StoreUnavailable):
         await store.touch_key(key(1).digest, NOW_MS)
     await store.close()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+async def test_credits_never_pass_what_can_be_kept(store: Store, sign: int) -> None:
+    await store.save_organisation(organisation("acme"))
+    most = 2**63 - 1
+    assert await store.pay_in("acme", "most", sign * most, NOW_MS) is True
+    with pytest.raises(InvalidRequest) as refused:
+        await store.pay_in("acme", "more", sign * 1_000, NOW_MS)
+    assert refused.value.param == "micros"
+    assert await store.pay_in("acme", "most", sign, NOW_MS) is False
+    assert await credits_of(store) == sign * most
+    assert await store.pay_in("acme", "back", -sign * 5, NOW_MS) is True
+    assert await store.pay_in("acme", "more", sign * 5, NOW_MS) is True
+    assert await credits_of(store) == sign * most

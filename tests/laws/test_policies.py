@@ -28,14 +28,15 @@ data_rules = st.builds(DataRules, st.none() | regions, st.booleans(), st.boolean
 def policies(draw: st.DrawFn) -> Policy:
     """Every policy that can be written."""
     objectives = draw(st.lists(st.sampled_from(Objective), min_size=1, unique=True))
+    deadline_ms = draw(times)
     return Policy(
         name="mine",
         allow_models=draw(st.none() | names),
         allow_providers=draw(st.none() | vendors),
         allow_optimize=tuple(objectives),
         optimize=draw(st.sampled_from(objectives)),
-        first_token_ms=draw(times),
-        deadline_ms=draw(times),
+        first_token_ms=draw(st.integers(1, deadline_ms)),
+        deadline_ms=deadline_ms,
         max_attempts=draw(st.integers(1, 20)),
         max_cost_micros=draw(st.none() | micros),
         min_quality=draw(st.none() | shares),

@@ -96,13 +96,13 @@ def cases(draw: st.DrawFn) -> Case:
         min_quality=draw(st.none() | chances),
         data=draw(data_rules),
     )
-    within = policy.allow_models
+    within, costs = policy.allow_models, policy.max_cost_micros
     preferences = Preferences(
         models=draw(st.none() | some_names) if within is None else None,
         exclude=draw(some_names),
         providers=HostRules(ignore=draw(some_vendors), order=draw(some_vendors)),
-        max_cost_micros=draw(st.none() | st.integers(0, 100_000)),
-        min_quality=draw(st.none() | chances),
+        max_cost_micros=draw(st.none() | st.integers(0, 100_000 if costs is None else costs)),
+        min_quality=draw(st.none() | st.floats(policy.min_quality or 0, 1)),
         data=DataRules(no_training=draw(st.booleans()), zero_retention=draw(st.booleans())),
     )
     request = ChatRequest(

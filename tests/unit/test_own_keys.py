@@ -86,7 +86,7 @@ async def test_another_key_takes_its_place_at_once(setup: Setup) -> None:
 
 
 async def test_a_key_that_is_not_there_or_another_vendors_is_a_failure_of_the_key(setup: Setup) -> None:
-    with pytest.raises(OwnKeyFailure, match="at lab does not work"):
+    with pytest.raises(OwnKeyFailure, match="own key at the model's host does not work"):
         await setup.key("acme")
     await setup.give("acme", "secret", vendor="shop")
     with pytest.raises(OwnKeyFailure) as caught:

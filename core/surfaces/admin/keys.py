@@ -14,7 +14,9 @@ MOST_OVERLAP_HOURS: Final = 24 * 90
 
 USUAL_OVERLAP_HOURS: Final = 24
 
-_LATEST_S: Final = 2**40
+LATEST_S: Final = 253_402_300_799
+"""The last second of the year 9999, in Unix time: later ones have no date that programs agree on."""
+
 _SCOPES: Final = distinct(one_of(*(scope.value for scope in Scope)))
 
 
@@ -24,7 +26,7 @@ def _scopes(value: Json, at: At) -> tuple[Scope, ...]:
 
 _KEY: Final = {
     "name": up_to(LONGEST_TITLE),
-    "expires": integer(0, _LATEST_S),
+    "expires": integer(0, LATEST_S),
     "policies": distinct(identifier),
     "models": distinct(named),
     "scopes": _scopes,

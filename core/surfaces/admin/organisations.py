@@ -1,12 +1,13 @@
 """Organisations, what they pay in, and their own keys at vendors, as operators write and read them."""
 
+import re
 from typing import Any, Final
 
 from core.chat import Json
 from core.surfaces.admin.changes import identifier, read, share, share_text
-from core.surfaces.admin.limits import LARGEST, limits, limits_object
+from core.surfaces.admin.limits import limits, limits_object
 from core.surfaces.admin.plans import LONGEST_TITLE
-from core.surfaces.openai_chat.checks import At, named, up_to, wrong, wrong_type
+from core.surfaces.openai_chat.checks import At, string, up_to, wrong, wrong_type
 from core.tenant import Organisation, OwnKey
 
 MOST_MARKUP: Final = 100
@@ -14,6 +15,11 @@ MOST_MARKUP: Final = 100
 
 LONGEST_SECRET: Final = 8_192
 """How long a vendor's key may be, in characters."""
+
+MOST_PAID: Final = 10**15
+"""The most that one payment may be, in micro-dollars: a thousand million dollars."""
+
+_SECRET: Final = re.compile(rf"[!-~]{{1,{LONGEST_SECRET}}}")
 
 _CHANGES: Final = {
     "name": up_to(LONGEST_TITLE),
@@ -27,8 +33,8 @@ _CHANGES: Final = {
 def _micros(value: Json, at: At) -> int:
     if type(value) is not int:
         raise wrong_type(at, "an integer", value)
-    if value == 0 or abs(value) > LARGEST:
-        raise wrong(at, "must be micro-dollars, and not 0; a negative number takes back.")
+    if value == 0 or abs(value) > MOST_PAID:
+        raise wrong(at, f"must be micro-dollars, at most {MOST_PAID}, and not 0; a negative number takes back.")
     return value
 
 
@@ -84,8 +90,13 @@ def own_key_object(own_key: OwnKey) -> dict[str, Json]:
     }
 
 
+def is_secret(value: str) -> bool:
+    """Whether something could be a vendor's key: what a header can carry, so that calls do not fail for it."""
+    return _SECRET.fullmatch(value) is not None
+
+
 def _secret(value: Json, at: At) -> str:
-    found = named(value, at)
-    if len(found) > LONGEST_SECRET or not found.isprintable():
-        raise wrong(at, f"must be at most {LONGEST_SECRET} characters that can be printed.")
+    found = string(value, at)
+    if not is_secret(found):
+        raise wrong(at, f"must be 1 to {LONGEST_SECRET} printable ASCII characters without spaces.")
     return found

@@ -79,6 +79,13 @@ def parse_policy(name: str, body: bytes) -> Policy:
         members["optimize"] = Objective(got["optimize"])
     if "own_keys" in got:
         members["own_keys"] = OwnKeyUse(got["own_keys"])
+    deadline_ms = got.get("deadline_ms", BUILT_IN_POLICY.deadline_ms)
+    if got.get("first_token_ms", 0) > deadline_ms:
+        raise InvalidRequest(
+            f"'first_token_ms' must not be above 'deadline_ms', which is {deadline_ms}.", param="first_token_ms"
+        )
+    # A deadline that is set alone may be shorter than the usual time to the first token.
+    members.setdefault("first_token_ms", min(BUILT_IN_POLICY.first_token_ms, deadline_ms))
     structured = got.get("structured_output", {})
     policy = Policy(
         name=name,

@@ -4,15 +4,17 @@ from typing import Final
 
 from core.chat import Json
 from core.decision import DataRules, HostRules, Objective, Preferences
-from core.surfaces.openai_chat.checks import At, array, boolean, integer, named, number, one_of, record
+from core.surfaces.openai_chat.checks import At, array, boolean, integer, named, number, one_of, record, wrong
 
 _LONGEST_MS: Final = 86_400_000
 _NAMES: Final = array(named)
 
 
-def _some_names(value: Json, at: At) -> tuple[str, ...] | None:
-    # An empty array is as good as none.
-    return _NAMES(value, at) or None
+def _some_names(value: Json, at: At) -> tuple[str, ...]:
+    found: tuple[str, ...] = _NAMES(value, at)
+    if not found:
+        raise wrong(at, "must not be empty. Leave it out for no bound.")
+    return found
 
 
 # A mistyped bound that were let pass would not hold: unknown members are refused on both surfaces.

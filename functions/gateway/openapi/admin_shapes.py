@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from core.decision import Objective, OwnKeyUse
 from core.surfaces.admin.changes import LONGEST_NAME
-from core.surfaces.admin.keys import MOST_OVERLAP_HOURS, USUAL_OVERLAP_HOURS
+from core.surfaces.admin.keys import LATEST_S, MOST_OVERLAP_HOURS, USUAL_OVERLAP_HOURS
 from core.surfaces.admin.limits import LARGEST, LIMIT_NAMES
-from core.surfaces.admin.organisations import LONGEST_SECRET, MOST_MARKUP
+from core.surfaces.admin.organisations import LONGEST_SECRET, MOST_MARKUP, MOST_PAID
 from core.surfaces.admin.plans import LONGEST_TITLE
 from core.surfaces.admin.policies import LONGEST_MS, MOST_ATTEMPTS
 from core.tenant import Scope
@@ -75,7 +75,7 @@ def _organisations() -> dict[str, Schema]:
             {
                 "id": _identifier("What the payment is called. One of that name counts once."),
                 "micros": {
-                    **whole("Micro-dollars; fewer than none take back.", low=-LARGEST, high=LARGEST),
+                    **whole("Micro-dollars; fewer than none take back.", low=-MOST_PAID, high=MOST_PAID),
                     "not": {"const": 0},
                 },
             },
@@ -114,7 +114,7 @@ def _keys() -> dict[str, Schema]:
     scope = words(*(each.value for each in Scope))
     changes = {
         "name": _title("What it is for."),
-        "expires": whole(f"{_SECONDS} Null: never.", low=0, high=2**40),
+        "expires": whole("Unix seconds, after now. Null: never.", low=0, high=LATEST_S),
         "policies": _some(_identifier(), "The policies that it may use, its default first."),
         "models": _some(text(least=1), "The only models that it may name. Null: all."),
         "scopes": _some(scope, "What it may be used for."),

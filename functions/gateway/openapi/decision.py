@@ -49,7 +49,10 @@ def decision_schemas() -> dict[str, Schema]:
     }
     attempt = {
         "model": text(),
-        "outcome": text("`served`, or how it failed: `rate_limited`, `first_token_timeout`, ..."),
+        "outcome": text(
+            "`served`, or how it failed: `rate_limited`, `first_token_timeout`, `own_key_failed` (the organisation's "
+            "own key, or the account behind it), ..."
+        ),
         "ms": whole("How long it took, in milliseconds.", low=0),
         "cost_micros": nullable(whole("Its part of the charge, in micro-dollars.", low=0)),
     }

@@ -84,7 +84,8 @@ FAILURES: Final[tuple[tuple[type[GatewayError], str, Codes], ...]] = (
             "idempotency_in_progress": "The first request is still running; a repeat will get its answer.",
             "idempotency_not_replayable": "The answer was too large to be kept; the message has its request id.",
             "already_exists": "There is one of that name already.",
-            "in_use": "It is built in, something else needs it, or it is over already; the message says which.",
+            "in_use": "It is built in, or something else needs it; the message says which.",
+            "key_not_live": "The key is expired or revoked; the message says which.",
         },
     ),
     (
@@ -120,7 +121,7 @@ FAILURES: Final[tuple[tuple[type[GatewayError], str, Codes], ...]] = (
         {
             "all_attempts_failed": "Every attempt failed, in more than one way.",
             "upstream_error": "The only possible attempt failed.",
-            "own_key_failed": "The organisation's own key at a vendor does not work; the message names the vendor.",
+            "own_key_failed": "The organisation's own key at the model's host does not work.",
         },
     ),
     (

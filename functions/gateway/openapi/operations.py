@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from core.idempotency import HEADER
+from core.surfaces.decisions_question import LONGEST_LIST, USUAL_LIST
 from core.surfaces.openai_chat.body import DEEPEST, MOST_VALUES
 from core.surfaces.surface import Surface
-from functions.gateway.decisions import LONGEST_LIST, USUAL_LIST
 from functions.gateway.incoming import LARGEST_BODY
 from functions.gateway.openapi.admin import ADMIN_TAG
 from functions.gateway.openapi.answer_headers import chat_headers, limit_headers
@@ -170,13 +170,21 @@ def _route(surface: Surface, prefix: str) -> Operation:
 
 def _decisions(surface: Surface, prefix: str) -> Operation:
     limit = whole(f"How many. Default: {USUAL_LIST}.", low=1, high=LONGEST_LIST)
+    after = text(
+        "The id of a decision, in either form: those before it in time are listed. Default: the newest are.",
+        pattern="^(req|chatcmpl)-[0-9a-f]{32}$",
+    )
     return {
         "operationId": f"{surface.name}ListDecisions",
         "tags": [DECISIONS],
-        "summary": "List the newest decisions",
-        "description": "Those of the key's organisation, of both surfaces.",
+        "summary": "List the decisions, newest first",
+        "description": "Those of the key's organisation, of both surfaces. While `has_more` is true, the next page is "
+        "`after` the last of this one.",
         "security": _NEEDS_KEY,
-        "parameters": [{"name": "limit", "in": "query", "schema": limit, "example": 5}],
+        "parameters": [
+            {"name": "limit", "in": "query", "schema": limit, "example": 5},
+            {"name": "after", "in": "query", "schema": after, "example": surface.response_id(f"req-{'0' * 32}")},
+        ],
         "responses": {
             "200": _found("The decisions.", ref("DecisionList"), prefix, example_decisions(surface)),
             **_failed(400, 401, 500, 503),

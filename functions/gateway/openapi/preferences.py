@@ -27,13 +27,18 @@ def preference_schemas() -> dict[str, Schema]:
                 "optimize": words(
                     *(objective.value for objective in Objective), about="What the choice is to be best at."
                 ),
-                "models": _names("Only these models. Empty: any."),
+                "models": _names("Only these models.", least=1),
                 "exclude": _names("Not these models."),
                 "providers": ref("HostPreferences", "Which hosts may serve."),
                 "max_cost_micros": whole(
                     "Cap on the worst-case charge of this request, in micro-dollars.", low=0, high=LARGEST_COUNT
                 ),
-                "min_quality": number("Floor on the expected quality for the task.", low=0, high=1),
+                "min_quality": number(
+                    "Floor on the expected quality for the task. It binds `auto` alone: a model that is named is used "
+                    "whatever its quality.",
+                    low=0,
+                    high=1,
+                ),
                 "first_token_ms": whole(
                     "Shortens the time in which an attempt must bring its first token.", low=1, high=_LONGEST_MS
                 ),
@@ -45,7 +50,7 @@ def preference_schemas() -> dict[str, Schema]:
         ),
         "HostPreferences": _closed(
             {
-                "only": _names("Only these. Empty: any."),
+                "only": _names("Only these.", least=1),
                 "ignore": _names("Not these."),
                 "order": _names("These first, in this order."),
             },
@@ -53,7 +58,7 @@ def preference_schemas() -> dict[str, Schema]:
         ),
         "DataPreferences": _closed(
             {
-                "regions": _names("One of these regions. Empty: any."),
+                "regions": _names("One of these regions.", least=1),
                 "no_training": flag("The host does not train on what it is sent."),
                 "zero_retention": flag("The host keeps nothing of it."),
             },
@@ -62,8 +67,8 @@ def preference_schemas() -> dict[str, Schema]:
     }
 
 
-def _names(about: str) -> Schema:
-    return array(text(least=1), about)
+def _names(about: str, *, least: int | None = None) -> Schema:
+    return array(text(least=1), about, least=least)
 
 
 def _closed(members: dict[str, Schema], about: str) -> Schema:

@@ -14,8 +14,8 @@ from functions.local.catalog.hosts import host_table
 from functions.local.catalog.limits import longest_answer, window
 from functions.local.catalog.overlay import OVERLAY, OverlayError, OverlayModel, read_overlay
 from functions.local.catalog.rules import RULES, VendorRule, read_rules
-from functions.local.catalog.sources.folder import Sources, open_sources
-from functions.local.catalog.sources.offer import Offer
+from functions.local.catalog.sources.folder import OTHER_FORM, Sources, SourcesMissing, open_sources
+from functions.local.catalog.sources.offer import Offer, Source
 from functions.local.catalog.states import abilities, at_effort
 from functions.local.catalog.writer import write_toml
 
@@ -49,7 +49,7 @@ def build(folder: Path, overlay: Path = OVERLAY, rules: Path = RULES) -> BuildRe
         rules: The file that says how sources call each vendor's models.
 
     Raises:
-        SourcesMissing: A source file is not there.
+        SourcesMissing: A source file is not there, or is not what it should be.
         OverlayError: The overlay is wrong.
         CatalogError: What was built is no catalog file.
     """
@@ -93,7 +93,7 @@ class _Builder:
             }
 
     def _offers(self, model: str, vendor: str, upstream_model: str) -> Sequence[Offer]:
-        found = [source.find(vendor, upstream_model) for source in self._sources.offers]
+        found = [_find(source, vendor, upstream_model) for source in self._sources.offers]
         offers = [offer for offer in found if offer is not None]
         self.disagreements += disagreements(model, vendor, offers)
         if not offers:
@@ -147,6 +147,15 @@ class _Builder:
 
     def _note(self, severity: Severity, model: str, field: str, message: str) -> None:
         self.findings.append(Finding(severity, model, field, message))
+
+
+def _find(source: Source, vendor: str, upstream_model: str) -> Offer | None:
+    try:
+        return source.find(vendor, upstream_model)
+    except OTHER_FORM as error:
+        raise SourcesMissing(
+            f"A source file is not in the form that is known: {vendor}, {upstream_model}: {error!r}"
+        ) from error
 
 
 def _said(able: Abilities) -> dict[str, Any]:

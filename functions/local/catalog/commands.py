@@ -10,6 +10,7 @@ from rich.console import Console
 
 from core.catalog.loader import Catalog, load_catalog
 from core.catalog.model import Model
+from functions.gateway.catalog_file import read_catalog_file
 from functions.local.catalog.build import build as build_models
 from functions.local.catalog.check import check as findings_of
 from functions.local.catalog.findings import Severity
@@ -81,11 +82,12 @@ def compile_catalog(
     """Compile a catalog file of your own, so that thousands of models load quickly."""
     if source.resolve() == target.resolve():
         raise Refusal(f"{target} would be overwritten by its own compiled form. Name another file.")
-    target.write_bytes(compile_own(source.read_text("utf-8"), str(source)))
+    name, text = read_catalog_file(source)
+    target.write_bytes(compile_own(text, name))
 
 
 def _load(own: list[Path] | None) -> Catalog:
-    return load_catalog([(str(path), path.read_text("utf-8")) for path in own or ()])
+    return load_catalog([read_catalog_file(path) for path in own or ()])
 
 
 def _row(model: Model) -> dict[str, object]:

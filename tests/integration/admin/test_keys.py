@@ -57,6 +57,8 @@ async def test_what_a_key_names_must_be_there(site: Site) -> None:
         ({"name": "x", "scopes": ["all"]}, 400, "scopes[0]"),
         ({"name": "x", "scopes": ["usage", "usage"]}, 400, "scopes[1]"),
         ({"name": "x", "expires": -1}, 400, "expires"),
+        ({"name": "x", "expires": 253_402_300_800}, 400, "expires"),
+        ({"name": "x", "expires": 1_000_000_000}, 400, "expires"),
         ({"name": "x", "digest": "0"}, 422, "digest"),
     ]
     for body, status, param in wrong:
@@ -77,7 +79,10 @@ async def test_a_rotated_key_lives_on_for_the_overlap(site: Site) -> None:
     await site.does("POST", f"/organisations/acme/keys/{old['id']}/rotate", {"overlap_hours": 0})
     assert (await site.asks(old["key"])).status_code == 401
     error = await site.refused("POST", f"/organisations/acme/keys/{old['id']}/rotate", {}, status=409)
-    assert error["code"] == "in_use"
+    assert (error["code"], "is expired" in error["message"]) == ("key_not_live", True)
+    await site.does("POST", f"/organisations/acme/keys/{new['id']}/revoke")
+    error = await site.refused("POST", f"/organisations/acme/keys/{new['id']}/rotate", status=409)
+    assert (error["code"], "is revoked" in error["message"]) == ("key_not_live", True)
 
 
 async def test_a_key_that_expires_is_followed_by_one_that_does(site: Site) -> None:
@@ -172,3 +177,13 @@ async def test_keys_are_nowhere_in_the_file(site: Site, tmp_path: Path) -> None:
 
 def contents(folder: Path) -> list[tuple[str, bytes]]:
     return [(file.name, file.read_bytes()) for file in folder.iterdir()]
+
+
+async def test_a_key_cannot_be_changed_to_one_that_has_expired(site: Site) -> None:
+    made = await site.does("POST", "/organisations/acme/keys", {"name": "x", "expires": 253_402_300_799})
+    place = f"/organisations/acme/keys/{made['id']}"
+    error = await site.refused("PATCH", place, {"expires": made["created"]})
+    assert (error["param"], "revoke it" in error["message"]) == ("expires", True)
+    assert (await site.does("GET", place))["expires"] == 253_402_300_799
+    rotated = await site.does("POST", f"{place}/rotate")
+    assert rotated["expires"] == 253_402_300_799

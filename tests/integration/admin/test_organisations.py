@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.integration.admin.conftest import Site
 
 NO_LIMITS = {
@@ -112,8 +114,8 @@ async def test_a_deleted_organisation_is_gone_with_all_it_had(site: Site) -> Non
     assert (await site.asks(token)).status_code == 401
     await site.refused("GET", "/organisations/acme", status=404)
     await site.refused("GET", f"/routing-decisions/{request_id}", status=404)
-    again = await site.does("DELETE", "/organisations/acme")
-    assert again["deleted"] is False
+    again = await site.refused("DELETE", "/organisations/acme", status=404)
+    assert again["code"] == "organisation_not_found"
 
 
 async def test_a_key_that_outlives_its_organisation_is_refused(site: Site) -> None:
@@ -168,3 +170,21 @@ async def test_the_operators_view_of_a_decision_names_the_hosts(site: Site) -> N
         assert shown["usage"]["cost_micros"] == answer.json()["usage"]["cost_micros"]
     assert (await site.refused("GET", "/routing-decisions/none", status=404))["code"] == "decision_not_found"
     await site.refused("GET", f"/routing-decisions/req-{'0' * 32}", status=404)
+
+
+async def test_a_payment_has_a_bound_and_so_have_the_credits(site: Site) -> None:
+    place = "/organisations/acme/payments"
+    for micros in (10**15 + 1, -(10**15) - 1, 2**63 - 1, 10**30):
+        assert (await site.refused("POST", place, {"id": "x", "micros": micros}))["param"] == "micros"
+    paid = await site.does("POST", place, {"id": "x", "micros": 10**15})
+    assert paid["credit_micros"] == 10**15
+    await site.running.store.pay_in("acme", "most", 2**63 - 1 - 10**15, 0)
+    error = await site.refused("POST", place, {"id": "y", "micros": 1})
+    assert (error["param"], "Nothing was added" in error["message"]) == ("micros", True)
+
+
+@pytest.mark.parametrize("key", ["ü", "sk-ключ", "a b", "a\n", "a\x7f", "", " ", "\u00a0"])
+async def test_what_no_header_can_carry_is_no_key_of_a_vendor(site: Site, key: str) -> None:
+    error = await site.refused("PUT", "/organisations/acme/own-keys/openai", {"key": key})
+    assert error["param"] == "key"
+    assert (await site.does("GET", "/organisations/acme/own-keys"))["data"] == []

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.integration.admin.conftest import Site
+from tests.support.auto_catalog import entry
 
 BUILT_IN = {
     "object": "policy",
@@ -83,6 +84,12 @@ async def test_what_is_wrong_is_refused_with_its_path(site: Site) -> None:
         ({"own_keys": "always"}, 400, "own_keys"),
         ({"use_opinions": 1}, 400, "use_opinions"),
         ({"stickyness": True}, 422, "stickyness"),
+        ({"allow_models": ["lab/cheap", "nope"]}, 400, "allow_models[1]"),
+        ({"allow_providers": ["lab", "labb"]}, 400, "allow_providers[1]"),
+        ({"named_model_fallbacks": {"nope": ["lab/cheap"]}}, 400, "named_model_fallbacks.nope"),
+        ({"named_model_fallbacks": {"lab/new": ["lab/chep"]}}, 400, "named_model_fallbacks.lab/new[0]"),
+        ({"first_token_ms": 120_001}, 400, "first_token_ms"),
+        ({"first_token_ms": 2, "deadline_ms": 1}, 400, "first_token_ms"),
     ]
     for body, status, param in wrong:
         error = await site.refused("PUT", "/organisations/acme/policies/x", body, status=status)
@@ -122,7 +129,10 @@ async def test_the_envelope_of_models_hosts_and_objectives(site: Site) -> None:
 
 async def test_bounds_on_cost_quality_and_data(site: Site) -> None:
     token = await policy(site, min_quality=0.8)
-    assert (await site.asks(token, routing={"min_quality": 0.1})).json()["model"] == "lab/strong"
+    assert (await site.asks(token, routing={"min_quality": 0.85})).json()["model"] == "lab/strong"
+    error = (await site.asks(token, routing={"min_quality": 0.1})).json()["error"]
+    assert (error["code"], error["param"]) == ("policy_violation", "routing.min_quality")
+    assert "'mine'" in error["message"]
     token = await policy(site, max_cost_micros=10_000, min_quality=0.1, optimize="quality")
     assert (await site.asks(token, max_tokens=2_000)).json()["model"] == "lab/cheap"
     token = await policy(site, data={"no_training": True})
@@ -168,3 +178,23 @@ async def test_a_key_whose_policy_is_gone_is_told_so(site: Site) -> None:
     assert (error["code"], "'mine', is not there any more" in error["message"]) == ("policy_violation", True)
     assert "routing.policy" in error["message"]
     assert (await site.asks(token, routing={"policy": "default"})).status_code == 200
+
+
+async def test_unknown_names_are_told_with_near_ones_and_the_own_catalog_counts(site: Site) -> None:
+    place = "/organisations/acme/policies/mine"
+    near = await site.refused("PUT", place, {"allow_models": ["lab/chep"]})
+    assert "Did you mean lab/cheap" in near["message"]
+    assert "Did you mean 'lab'?" in (await site.refused("PUT", place, {"allow_providers": ["labb"]}))["message"]
+    await site.refused("PUT", place, {"allow_models": ["acme/own"]})
+    own = entry("acme/own").replace("{{", "{").replace("}}", "}")
+    await site.does("PUT", "/organisations/acme/catalog", {"toml": own})
+    written = await site.does("PUT", place, {"allow_models": ["acme/own"], "allow_providers": ["lab", "shop"]})
+    assert written["allow_models"] == ["acme/own"]
+    await site.refused("PUT", "/organisations/none/policies/mine", {}, status=404)
+
+
+async def test_a_short_deadline_alone_shortens_the_first_token_too(site: Site) -> None:
+    place = "/organisations/acme/policies/quick"
+    written = await site.does("PUT", place, {"deadline_ms": 5_000})
+    assert (written["first_token_ms"], written["deadline_ms"]) == (5_000, 5_000)
+    assert await site.does("PUT", place, written) == written

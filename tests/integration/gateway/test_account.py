@@ -1,11 +1,13 @@
 """What is kept of a request while it runs, so that nothing is lost when its process is."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 from core.record import LOST, Record
-from core.settlement import LEASE_S
+from core.settlement import LEASE_S, MOST_SILENT_S, RENEWED_S
+from core.surfaces.surface import PLAIN
 from core.sweep import sweep
 from tests.support.answers import chunk
 from tests.support.clock import ManualClock
@@ -80,13 +82,52 @@ async def test_a_long_stream_keeps_its_record(tmp_path: Path) -> None:
             upstream.barrier(str(number)).released.set()
             await until(f"<{number}>".encode(), received)
         renewed = await only_record(running)
-        assert renewed.lease_until_ms == first.created_ms + (300 + LEASE_S) * 1_000
+        assert renewed.lease_until_ms == first.created_ms + (390 + LEASE_S) * 1_000
         late_ms = first.created_ms + LEASE_S * 1_000 + 1
         assert await sweep(running.store, late_ms, 10) == []
         assert b"[DONE]" in b"".join([data async for data in received])
         settled = await only_record(running)
     assert settled.lease_until_ms == renewed.lease_until_ms
     assert settled.outcome == "served"
+
+
+async def test_a_request_that_waits_in_silence_keeps_its_record(tmp_path: Path) -> None:
+    clock, body = ManualClock(), {**BODY, "stream": False}
+    async with (
+        ScriptedUpstream([SSE, Wait("silence"), said("Hello"), *END]) as upstream,
+        running_gateway(tmp_path, upstream.url, clock=clock) as running,
+        running.client() as client,
+    ):
+        asking = asyncio.ensure_future(client.post("/v1/chat/completions", json=body))
+        await upstream.barrier("silence").reached.wait()
+        first = await only_record(running)
+        await clock.advance(RENEWED_S - 1)
+        assert await only_record(running) == first, "a short request writes nothing more"
+        await clock.advance(RENEWED_S - 1)
+        renewed = await only_record(running)
+        assert renewed.lease_until_ms == first.created_ms + (RENEWED_S + LEASE_S) * 1_000
+        upstream.barrier("silence").released.set()
+        assert (await asking).status_code == 200
+        await clock.advance(10 * LEASE_S)
+        settled = await only_record(running)
+    assert (settled.outcome, settled.lease_until_ms) == ("served", renewed.lease_until_ms)
+
+
+async def test_the_lease_of_a_request_of_which_nothing_is_heard_ends_at_last(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with (
+        ScriptedUpstream([SSE, said("<start>"), *END]) as upstream,
+        running_gateway(tmp_path, upstream.url, clock=clock) as running,
+    ):
+        (key,) = await running.store.keys("default")
+        exchange = running.gateway.service.chat(PLAIN, key, "req-" + 32 * "0", json.dumps(BODY).encode())
+        await exchange.start()
+        first = await only_record(running)
+        await clock.advance(2 * MOST_SILENT_S)
+        last = await only_record(running)
+        await exchange.leave()
+    assert not last.is_settled
+    assert last.lease_until_ms == first.created_ms + (MOST_SILENT_S - RENEWED_S + LEASE_S) * 1_000
 
 
 async def until(wanted: bytes, received: AsyncIterator[bytes]) -> None:

@@ -212,3 +212,45 @@ async def test_an_open_record_has_no_usage_yet(tmp_path: Path) -> None:
             )
             decision = await got(client, f"/v1/routing-decisions/{other}")
         assert (decision["outcome"], decision["usage"]) == ("open", None)
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+async def test_the_list_goes_on_after_any_decision_in_either_form(tmp_path: Path, prefix: str) -> None:
+    async with ScriptedUpstream(HELLO) as upstream, running_gateway(tmp_path, upstream.url, catalog=THREE) as running:
+        async with running.client() as client:
+            ids = [
+                (await client.post(f"{prefix}/chat/completions", json=body())).headers["x-request-id"] for _ in range(5)
+            ]
+            for form in ("req-", "chatcmpl-"):
+                seen: list[str] = []
+                after = ""
+                more = True
+                while more:
+                    page = await got(client, f"{prefix}/routing-decisions?limit=2{after}")
+                    seen += [each["request_id"] for each in page["data"]]
+                    after, more = f"&after={seen[-1].replace('req-', form)}", page["has_more"]
+                assert seen == ids[::-1]
+            rest = await got(client, f"{prefix}/routing-decisions?after={ids[0]}")
+    assert rest == {"object": "list", "data": [], "has_more": False}
+
+
+@pytest.mark.parametrize(
+    ("query", "param", "told"),
+    [
+        ("after=x", "after", "id of a decision"),
+        ("after=", "after", "id of a decision"),
+        (f"after=req-{'0' * 32}&after=req-{'0' * 32}", "after", "2 times"),
+        ("limit=1&limit=2", "limit", "2 times"),
+        ("limits=5", "limits", "There are: limit, after."),
+        ("format=csv", "format", "There are: limit, after."),
+        ("x" * 200, "x" * 60, "no parameter"),
+    ],
+)
+async def test_what_the_list_does_not_know_is_refused(tmp_path: Path, query: str, param: str, told: str) -> None:
+    async with ScriptedUpstream(HELLO) as upstream, running_gateway(tmp_path, upstream.url, catalog=THREE) as running:
+        async with running.client() as client:
+            for prefix in PREFIXES:
+                response = await client.get(f"{prefix}/routing-decisions?{query}")
+                error = response.json()["error"]
+                assert (response.status_code, error["code"], error["param"]) == (400, "invalid_value", param)
+                assert told in error["message"]

@@ -6,6 +6,7 @@ import os
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,13 @@ import pytest
 from core.answer_form import MOST_BYTES, MOST_PACKED
 from core.errors import InvalidRequest
 from core.idempotency import LONGEST_RUN_S
+from core.kept import Claim
 from core.ports import Store
+from core.record import Record
 from core.service import Service
+from core.settlement import LEASE_S
 from core.surfaces.surface import PLAIN
+from core.sweep import sweep
 from tests.support.answers import HELLO, chunk, text_answer, usage_chunk
 from tests.support.away import AwayStore
 from tests.support.clock import ManualClock
@@ -222,6 +227,32 @@ class TestFailures:
             await clock.advance(LONGEST_RUN_S)
             assert (await ask(running)).status_code == 400
             assert len(upstream.received) == 2
+
+    @pytest.mark.parametrize("is_swept", [False, True])
+    async def test_a_dead_process_that_left_a_record_holds_the_key_for_its_lease(
+        self, tmp_path: Path, is_swept: bool
+    ) -> None:
+        clock = ManualClock()
+        async with ScriptedUpstream(HELLO) as upstream, running_gateway(tmp_path, upstream.url, clock=clock) as running:
+            (key,) = await running.store.keys("default")
+            now_ms, died = round(clock.now() * 1000), "req-" + 32 * "0"
+            ends_ms = now_ms + LONGEST_RUN_S * 1000
+            name = sha256(b"key-1").hexdigest()
+            claim = Claim("default", key.id, name, "another body", died, ends_ms, now_ms + DAY_S * 1000)
+            assert await running.store.begin(claim, now_ms) is None
+            assert (await ask(running)).status_code == 409, "it left no record yet"
+            lease_ms = now_ms + LEASE_S * 1000
+            await running.store.open(Record("default", died, key.id, now_ms, lease_ms, "lab/small", "plain", False))
+            await clock.advance(LEASE_S)
+            assert (await ask(running)).status_code == 409
+            assert upstream.received == []
+            await clock.advance(0.001)
+            if is_swept:
+                assert len(await sweep(running.store, lease_ms + 1, 10)) == 1
+            assert (await ask(running)).status_code == 200
+            assert (await ask(running)).status_code == 200
+            assert len(upstream.received) == 1
+            assert not await running.store.finish(claim, None), "it comes too late"
 
 
 class TestStore:

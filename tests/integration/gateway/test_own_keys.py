@@ -2,16 +2,18 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from core.accounts.own_keys import own_key_place
 from core.administration.setup import delete_own_key, save_own_key
 from core.decision import OwnKeyUse, Policy
 from core.own_keys import REST_S
-from core.tenant import Limits, Organisation
+from core.tenant import Limits, Organisation, OwnKey
 from functions.local.keys import create_key
 from tests.support.answers import HELLO
 from tests.support.clock import ManualClock
@@ -106,6 +108,14 @@ async def serving(
         yield running
 
 
+async def keep_unchecked(running: Running, secret: str) -> None:
+    """Keep a key at `lab` as older versions did, whatever it holds."""
+    office = running.gateway.office
+    assert office.sealer is not None
+    sealed = await office.sealer.seal(secret.encode(), own_key_place("default", "lab"))
+    await office.directory.save_own_key(OwnKey("default", "lab", sealed, "", office.now_ms()))
+
+
 async def ask(running: Running, model: str = "lab/small", **members: Any) -> httpx.Response:
     async with running.client() as client:
         body = {"model": model, "messages": [{"role": "user", "content": "Hello?"}], **members}
@@ -192,7 +202,8 @@ async def test_only_tells_the_caller_what_to_mend(tmp_path: Path, is_stream: boo
         assert told(response) == (502, "own_key_failed")
         assert upstream.keys == ["own"]
         message = response.json()["error"]["message"]
-        assert "own key at lab" in message
+        assert "own key" in message
+        assert "lab" not in message, "messages name no vendor"
         assert OWN not in response.text
         assert response.headers["x-should-retry"] == "false"
         ((_, host, detail),) = running.noted.failures
@@ -275,3 +286,66 @@ async def test_own_calls_take_nothing_of_a_limit_in_money(tmp_path: Path) -> Non
         await running.gateway.service.parts.directory.save_organisation(limited)
         assert (await ask(running)).status_code == 200
         assert (await ask(running)).status_code == 200
+
+
+@pytest.mark.parametrize("use", [OwnKeyUse.FIRST, OwnKeyUse.ONLY])
+async def test_a_key_of_an_older_version_that_cannot_be_sent_is_a_key_that_does_not_work(
+    tmp_path: Path, use: OwnKeyUse
+) -> None:
+    upstream = Upstream()
+    async with serving(tmp_path, upstream, use) as running:
+        await keep_unchecked(running, "schlüssel-für-default")
+        response = await ask(running)
+        if use is OwnKeyUse.ONLY:
+            assert (told(response), upstream.keys) == ((502, "own_key_failed"), [])
+        else:
+            assert (response.status_code, upstream.keys) == (200, ["managed"])
+        assert response.json().get("usage", {}).get("cost_micros", 1_053) == 1_053
+
+
+async def test_a_key_of_the_gateways_that_cannot_be_sent_is_its_accounts_failure(tmp_path: Path) -> None:
+    upstream = Upstream()
+    async with (
+        ScriptedUpstream(upstream) as scripted,
+        running_gateway(tmp_path, scripted.url, catalog=CATALOG, variables={"LAB_KEY": "schlüssel"}) as running,
+    ):
+        response = await ask(running)
+        assert (told(response), upstream.keys) == ((502, "upstream_error"), [])
+        assert "schlüssel" not in response.text
+
+
+class TestCaps:
+    @pytest.mark.parametrize("model", ["lab/small", "auto"])
+    async def test_a_call_that_costs_nothing_passes_any_cap(self, tmp_path: Path, model: str) -> None:
+        upstream = Upstream()
+        async with serving(tmp_path, upstream, OwnKeyUse.ONLY) as running:
+            policy = Policy(own_keys=OwnKeyUse.ONLY, max_cost_micros=0)
+            await running.gateway.office.directory.save_policy("default", policy)
+            response = await ask(running, model, routing={"max_cost_micros": 0, "providers": {"only": ["lab"]}})
+            assert (response.json()["usage"]["cost_micros"], upstream.keys) == (0, ["own"])
+            assert told(await ask(running, "lab/house")) == (422, "no_eligible_model")
+
+    @pytest.mark.parametrize("model", ["lab/foreign", "auto"])
+    async def test_its_price_need_not_be_known(self, tmp_path: Path, model: str) -> None:
+        upstream = Upstream()
+        async with serving(tmp_path, upstream, vendor="other") as running:
+            routing = {"max_cost_micros": 100, "providers": {"only": ["other"]}}
+            await on_plan(running, "prepaid")
+            response = await ask(running, model, routing=routing)
+            assert (response.json()["usage"]["cost_micros"], upstream.keys) == (0, ["own"])
+
+    @pytest.mark.parametrize("use", [OwnKeyUse.FIRST, OwnKeyUse.LAST])
+    async def test_where_the_gateways_key_may_be_used_its_price_counts(self, tmp_path: Path, use: OwnKeyUse) -> None:
+        upstream = Upstream()
+        async with serving(tmp_path, upstream, use) as running:
+            response = await ask(running, routing={"max_cost_micros": 100})
+            assert (told(response), upstream.keys) == ((422, "no_eligible_model"), [])
+            await on_plan(running, "prepaid")
+            assert told(await ask(running)) == (402, "insufficient_credits")
+
+
+async def on_plan(running: Running, plan: str) -> None:
+    """Put the organisation on a plan, without credits."""
+    found = await running.store.organisation("default")
+    assert found is not None
+    await running.gateway.office.directory.save_organisation(replace(found, plan=plan))

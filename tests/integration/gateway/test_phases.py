@@ -328,7 +328,9 @@ class TestStoreAway:
                 asking = asyncio.ensure_future(client.post("/v1/chat/completions", json=body(stream=is_stream)))
                 while not asking.done():
                     await asyncio.wait({asking}, timeout=0.01)
-                    if (due := clock.due_in()) is not None and due <= 1:
+                    # Only for the opening that hangs: a busy machine needs its time to settle.
+                    is_waited_for = fault == "stuck" and not running.noted.spilled
+                    if is_waited_for and (due := clock.due_in()) is not None and due <= 1:
                         await clock.advance(due)
             assert "Hello" in asking.result().text
             assert (await settled_record(running)).outcome == "served"

@@ -104,6 +104,14 @@ async def test_pages_of_the_report_follow_each_other(tmp_path: Path) -> None:
         ("application/json, text/csv", False),
         ("*/*", False),
         ("text/html", False),
+        ("text/csv;q=0, application/json", False),
+        ("text/csv;q=0", False),
+        ("text/csv;q=0.5, application/json", False),
+        ("application/json;q=0.5, text/csv", True),
+        ("text/csv;charset=utf-8;q=0.1, application/json;q=0.2", False),
+        ("TEXT/CSV ; Q=0.3, application/json; q=.2", True),
+        ("text/csv;q=0.5, */*", False),
+        ("*/*;q=0.1, text/csv;q=0.5", True),
     ],
 )
 async def test_the_report_is_a_table_for_who_asks_for_one(tmp_path: Path, accept: str, is_table: bool) -> None:

@@ -66,7 +66,7 @@ def test_organisations_are_made_changed_paid_for_and_deleted(headrace: Command) 
     assert headrace.json("orgs", "show", "acme")[0]["credit_micros"] == 2_500_000
     assert "Nothing was deleted" in headrace.refused("orgs", "delete", "acme", stdin="n\n")
     assert "acme is deleted" in headrace("orgs", "delete", "acme", "--yes")
-    assert "no acme" in headrace("orgs", "delete", "acme", "--yes")
+    assert "no organisation 'acme'" in headrace.refused("orgs", "delete", "acme", "--yes")
     assert headrace.json("orgs", "list") == []
 
 
@@ -204,3 +204,41 @@ def test_the_operator_sees_the_hosts_of_a_decision(headrace: Command, tmp_path: 
         {"model": "small", "host": "vendor/small-1", "upstream_status": None, "upstream_code": None}
     ]
     assert "no decision" in headrace.refused("operator", "decision", "req-none")
+
+
+def test_what_there_is_not_is_told(headrace: Command) -> None:
+    for arguments in (("keys", "list", "--org", "none"), ("usage", "--org", "none")):
+        assert headrace.refused(*arguments) == "There is no organisation 'none'."
+
+
+def test_a_time_beyond_all_dates_is_shown_as_the_last(headrace: Command) -> None:
+    headrace("keys", "create", "old", "--org", "acme")
+
+    async def far_away() -> None:
+        store = SqliteStore(headrace.folder / "headrace.db")
+        (key,) = await store.keys("acme")
+        await store.save_key(replace(key, expires_ms=1_099_511_627_776_000))
+        await store.close()
+
+    asyncio.run(far_away())
+    (row,) = headrace.json("keys", "list", "--org", "acme")
+    assert row["expires"] == "9999-12-31T23:59:59+00:00"
+    assert "9999-12-31" in headrace("keys", "list", "--org", "acme")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("orgs", "pay", "acme", "99999999999999999999", "--id", "x"),
+        ("orgs", "pay", "acme", "1000000000000001", "--id", "x"),
+        ("budgets", "set", "acme", "--day-micros", "99999999999999999999"),
+        ("budgets", "set", "acme", "--parallel", "-1"),
+        ("keys", "create", "x", "--days", "99999999999999999999"),
+        ("route", "hi", "--max-tokens", "99999999999999999999"),
+        ("route", "hi", "--max-cost-micros", "99999999999999999999"),
+    ],
+)
+def test_numbers_out_of_bounds_are_wrong_usage(headrace: Command, arguments: tuple[str, ...]) -> None:
+    headrace("orgs", "create", "acme")
+    result = headrace.run(*arguments)
+    assert (result.exit_code, "Invalid value" in result.output) == (2, True)

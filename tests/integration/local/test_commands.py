@@ -1,7 +1,9 @@
 """The `headrace` command: keys are shown once and kept as hashes; catalogs are listed, checked and compiled."""
 
+import gzip
 import json
 import socket
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,9 @@ from typer.testing import CliRunner, Result
 
 from core.accounts.keys import is_well_formed
 from core.catalog.loader import load_catalog
+from functions.local.catalog.sources.folder import FILES
 from functions.local.main import app, main
+from functions.local.output import Refusal
 from tests.support.gateway import CATALOG
 
 
@@ -41,7 +45,7 @@ def test_keys_belong_to_organisations_and_can_expire(database: Path) -> None:
     made = json.loads(headrace(database, "keys", "create", "ci", "--org", "acme", "--days", "7", "--json").stdout)
     assert made[0]["org"] == "acme"
     assert made[0]["expires"] is not None
-    assert listed(database) == []
+    assert "no organisation 'default'" in str(headrace(database, "keys", "list").exception)
     assert len(listed(database, "--org", "acme")) == 1
     assert "ci" in headrace(database, "keys", "list", "--org", "acme").stdout
 
@@ -94,3 +98,105 @@ def test_expected_failures_are_one_line_and_exit_code_1(capsys: pytest.CaptureFi
         main(["keys", "revoke", "key_none", "--org", "nobody-has-this"])
     assert ended.value.code == 1
     assert capsys.readouterr().err == "headrace: There is no organisation 'nobody-has-this'.\n"
+
+
+WRONG_FILES = {
+    "bytes": (b"\x7fELF\xd0\xff", "it is not UTF-8"),
+    "deep": (b"x = " + b"[" * 5_000, "nested too deeply"),
+    "long": (b"x = " + b"9" * 5_000, "a number in it is too long"),
+    "large": (b"x = 1e99999999999999999999", "a number in it is too long"),
+    "open": (b"[[models", "not valid TOML"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_FILES)
+def test_what_is_no_catalog_is_told_by_every_command_that_reads_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+) -> None:
+    content, told = WRONG_FILES[kind]
+    file = tmp_path / "wrong"
+    file.write_bytes(content)
+    monkeypatch.setenv("HEADRACE_SQLITE_PATH", str(tmp_path / "headrace.db"))
+    commands = [
+        ["catalog", "list", "--catalog", str(file)],
+        ["catalog", "check", "--catalog", str(file)],
+        ["catalog", "compile", str(file), str(tmp_path / "out")],
+        ["dev", "--no-demo", "--port", str(free_port()), "--data", str(tmp_path / "data"), "--catalog", str(file)],
+    ]
+    for arguments in commands:
+        assert told in failed(arguments, capsys)
+    monkeypatch.setenv("HEADRACE_CATALOG", str(file))
+    for arguments in (["route", "hi"], ["route", "hi", "--all-vendors"]):
+        assert told in failed(arguments, capsys)
+    assert not (tmp_path / "data").exists()
+
+
+def test_folders_without_sources_and_sources_in_other_forms_are_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert "is missing" in failed(["catalog", "build", str(tmp_path)], capsys)
+    for names in tomllib.loads(FILES.read_text("utf-8")).values():
+        for name in names.values():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_bytes(gzip.compress(b"[]") if name.endswith(".gz") else b"[]")
+    assert "not in the form that is known" in failed(["catalog", "build", "--dry-run", str(tmp_path)], capsys)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"\xff", "not JSON"),
+        (b"[]", "must be a JSON object"),
+        (b'{"routing": 5}', "'routing' must be an object"),
+        (b'{"x": ' + b"[" * 400 + b"]" * 400 + b"}", "cannot be sent"),
+    ],
+)
+def test_requests_that_are_none_are_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes, told: str
+) -> None:
+    file = tmp_path / "body.json"
+    file.write_bytes(content)
+    assert told in failed(["route", "--body", str(file)], capsys)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("route", "-"),
+        ("policies", "put", "acme", "-"),
+        ("plans", "put", "-"),
+        ("orgs", "catalog", "put", "acme", "-"),
+        ("own-keys", "add", "openai"),
+    ],
+)
+def test_standard_input_that_is_no_text_is_told(database: Path, arguments: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, arguments, env={"HEADRACE_SQLITE_PATH": str(database)}, input=b"x\xff")
+    assert isinstance(result.exception, Refusal)
+    assert "standard input is not UTF-8" in str(result.exception)
+
+
+def test_an_argument_that_is_no_text_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert failed(["route", "x\udcff"], capsys) == "headrace: x\\udcff is not UTF-8.\n"
+
+
+def test_a_log_that_is_nested_too_deeply_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(b'{"a":' * 1_000 + b"1" + b"}" * 1_000)
+    assert "nested too deeply" in failed(["ledger", "replay", str(log)], capsys)
+
+
+def failed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command says that fails as it should: in one line."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 1
+    told = capsys.readouterr().err
+    assert (told.startswith("headrace: "), told.count("\n")) == (True, 1), told
+    return told
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

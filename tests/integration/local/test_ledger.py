@@ -80,6 +80,7 @@ def test_usage_is_a_table_with_bars(database: Path) -> None:
 
 
 def test_usage_says_when_there_is_nothing_and_when_a_price_is_unknown(database: Path) -> None:
+    headrace(database, "orgs", "create", "default")
     assert "Nothing was used" in headrace(database, "usage").stdout
     settle(database, [replace(final(open_record(1)), charge=None)])
     shown = headrace(database, "usage", *ASKED).stdout
@@ -117,6 +118,7 @@ def test_usage_names_what_is_wrong(database: Path, arguments: tuple[str, ...], w
 
 
 def test_a_saved_log_is_replayed_once(database: Path, tmp_path: Path) -> None:
+    headrace(database, "orgs", "create", "acme")
     log = tmp_path / "log.gz"
     records = [open_record(1), final(open_record(1)), final(open_record(2), total=30)]
     log.write_bytes(gzip.compress("\n".join(map(line, records)).encode()))

@@ -106,6 +106,41 @@ def told(limited: Limited, counters: dict[str, int], most: Amount, now_ms: int =
             1.0,
             "This key may have 2 requests under way at a time. 2 are. Send the next when one has ended.",
         ),
+        (
+            Limited(KEY, Limits(parallel=0)),
+            {},
+            429,
+            "rate_limited",
+            None,
+            "This key may have 0 requests under way at a time. Nothing can be sent with this key until the limit is "
+            "raised.",
+        ),
+        (
+            Limited(ORGANISATION, Limits(day_requests=0), plan=STANDARD_PLAN),
+            {},
+            429,
+            "rate_limited",
+            None,
+            "The organisation may send 0 requests a day. Nothing can be sent by the organisation until the limit is "
+            "raised.",
+        ),
+        (
+            Limited(KEY, Limits(minute_tokens=0)),
+            {},
+            429,
+            "rate_limited",
+            None,
+            "This key may use 0 tokens a minute. Nothing can be sent with this key until the limit is raised.",
+        ),
+        (
+            Limited(KEY, Limits(day_micros=0)),
+            {},
+            402,
+            "budget_exceeded",
+            None,
+            "This key may spend $0.00 a day. $0.00 are used or held for requests under way, and this request may come "
+            "to $0.05. Nothing that costs something can be sent with this key until the limit is raised.",
+        ),
     ],
 )
 def test_a_refusal_says_what_the_limit_is_what_is_used_and_when_it_starts_anew(

@@ -310,6 +310,25 @@ def test_an_error_names_line_and_field(old: str, new: str, expected: str) -> Non
     assert len(found) == (2 if new == MISSPELT else 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x = " + "[" * 201, "own.toml: not a catalog file: it is nested too deeply"),
+        ("x = " + "{a = " * 5_000, "own.toml: not a catalog file: it is nested too deeply"),
+        ("x = " + "[" * 200, "own.toml: not valid TOML"),
+        ("x = " + "[[]," * 300 + "]", "own.toml: not a catalog file: it is nested too deeply"),
+        ("x = [" + "[]," * 300 + "]", "own.toml:1: x"),
+        ("x = '" + "]" * 300 + "'", "own.toml:1: x"),
+        ("x = " + "9" * 5_000, "own.toml: a number in it is too long or too large"),
+        ("x = 1e99999999999999999999", "own.toml: a number in it is too long or too large"),
+    ],
+)
+def test_what_would_break_the_reader_is_told(text: str, told: str) -> None:
+    with pytest.raises(CatalogError) as error:
+        parse_catalog(text, "own.toml")
+    assert str(error.value).startswith(told)
+
+
 def test_every_error_is_told_at_once() -> None:
     with pytest.raises(CatalogError) as error:
         parse_catalog(WHOLE.replace("drains = true", "drains = 1").replace("choices = 3", "choices = 0"), "own.toml")

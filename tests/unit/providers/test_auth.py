@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -71,3 +72,22 @@ def test_what_is_missing_is_the_operators_business(outgoing: Outgoing, credentia
     assert caught.value.detail == f"lab: {lack}"
     assert caught.value.recovery is Recovery.OPERATOR
     assert "lab" not in caught.value.message
+
+
+UNSENDABLE = ["schlüssel", "sk-\u20ac", "sk-1\n", " sk-1", "sk-1\t", "sk\x00", "sk\udcff", "a\r\nx-evil: 1"]
+
+
+@pytest.mark.parametrize("secret", UNSENDABLE, ids=ascii)
+@pytest.mark.parametrize("auth", [auth for auth in Auth if auth is not Auth.NONE])
+def test_a_key_that_no_header_can_hold_is_the_accounts_failure(auth: Auth, secret: str) -> None:
+    with pytest.raises(AccountFailure) as caught:
+        signed(call(auth, "us-east-1"), Credential(key=secret), NOW)
+    assert caught.value.detail == "lab: a credential with characters that no header can hold"
+    assert secret not in caught.value.message
+
+
+@pytest.mark.parametrize("secret", UNSENDABLE, ids=ascii)
+@pytest.mark.parametrize("name", ["access_key", "secret_key", "session_token"])
+def test_aws_credentials_that_no_header_can_hold_are_too(name: str, secret: str) -> None:
+    with pytest.raises(AccountFailure):
+        signed(call(Auth.SIGV4, "us-east-1"), replace(AWS, **{name: secret}), NOW)

@@ -1,12 +1,14 @@
 """On whose account calls are made."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from core.catalog.model import Auth
+from core.catalog.model import Auth, Vendor
 from core.decision import Budgets, HostRules, Leg, OwnKeyUse, Plan
 from core.errors import AccountFailure
 from core.routing.board import HealthBoard
-from core.routing.payers import on_accounts, owned_hosts, view_of
+from core.routing.payers import free_vendors, on_accounts, owned_hosts, view_of
 from tests.support.targets import make_target, make_vendor
 
 LAB = make_target("small", vendor=make_vendor("lab", auth=Auth.BEARER))
@@ -73,3 +75,16 @@ def test_the_gateways_own_account_matters_only_where_it_comes_first() -> None:
         (OwnKeyUse.FIRST, set(), 3),
     ):
         assert view_of(view, own, use).rank(LAB.name, "lab") == rank
+
+
+@given(st.sets(st.sampled_from(["lab", "shop", "gone"])), st.sampled_from(OwnKeyUse), st.sets(st.sampled_from("ls")))
+def test_free_are_the_vendors_at_which_every_call_is_on_the_own_account(
+    own: set[str], use: OwnKeyUse, managed: set[str]
+) -> None:
+    def is_managed(vendor: Vendor) -> bool:
+        return vendor.name[0] in managed
+
+    plan = on_accounts(PLAN, "acme", own, use, is_managed, ())
+    charged = {leg.target.vendor.name for leg in plan.legs if leg.target.owner is None}
+    free = free_vendors({each.name: each for each in VENDORS}, own, use, is_managed)
+    assert free == {"lab", "shop"} - charged

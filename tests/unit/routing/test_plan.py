@@ -1,6 +1,7 @@
 """The plan for a named model: its hosts in order, and clear words when none is left."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -192,6 +193,8 @@ def test_a_cost_cap_leaves_hosts_that_cannot_pass_it() -> None:
     offers = (Host("dear", "m", make_prices(2)), Host("cheap", "m", make_prices(1)), Host("unpriced", "m"))
     model = Model("lab/m", "M", "lab", offers, 8_192, 2_048)
     assert hosts(planned(request, model, worst=worst)[0]) == ["cheap"]
+    owned = replace(worst, free_vendors=frozenset({"dear", "unpriced"}))
+    assert hosts(planned(request, model, worst=owned)[0]) == ["dear", "cheap", "unpriced"]
     error = refusal(request, candidates(make_model()), worst=worst)
     assert (error.code, "price_unknown" in error.message) == ("no_eligible_model", True)
     assert "cost_cap" in refusal(request, candidates(model)[:1], worst=worst).message

@@ -91,7 +91,10 @@ def test_what_is_asked_is_in_force_where_it_is_narrower() -> None:
         (Preferences(models=("lab/a", "lab/c")), "routing.models[1]"),
         (Preferences(first_token_ms=12_001), "routing.first_token_ms"),
         (Preferences(deadline_ms=120_001), "routing.deadline_ms"),
-        (Preferences(data=DataRules(regions=("us-east-1",))), "routing.data.regions"),
+        (Preferences(data=DataRules(regions=("us-east-1",))), "routing.data.regions[0]"),
+        (Preferences(data=DataRules(regions=("eu-west-1", "us-east-1"))), "routing.data.regions[1]"),
+        (Preferences(max_cost_micros=101), "routing.max_cost_micros"),
+        (Preferences(min_quality=0.49), "routing.min_quality"),
     ],
 )
 def test_what_lies_outside_is_refused_naming_field_and_policy(preferences: Preferences, param: str) -> None:
@@ -99,6 +102,13 @@ def test_what_lies_outside_is_refused_naming_field_and_policy(preferences: Prefe
         narrow(STRICT, preferences)
     assert (refused.value.code, refused.value.param) == ("policy_violation", param)
     assert "'strict'" in refused.value.message
+
+
+def test_what_the_policy_itself_says_is_inside_it() -> None:
+    same = Preferences(max_cost_micros=100, min_quality=0.5, data=DataRules(regions=("eu-west-1",), no_training=False))
+    effective = narrow(STRICT, same)
+    assert (effective.max_cost_micros, effective.min_quality) == (100, 0.5)
+    assert effective.data == DataRules(regions=("eu-west-1",), no_training=True)
 
 
 maybe_micros = st.none() | st.integers(0, 1_000)

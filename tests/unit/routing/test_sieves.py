@@ -1,6 +1,7 @@
 """Every stage of `auto`: what it lets pass, and the reason code for the rest."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -153,6 +154,10 @@ def test_who_cannot_be_dearer_than_the_cap() -> None:
     index = make_index(GOOD, make_model("dear", price="1.000001"), make_model("unpriced", price=None))
     assert excluded(index, sieves.cost(index, worst)) == {"price_unknown": ["unpriced"], "cost_cap": ["dear"]}
     assert excluded(index, sieves.cost(index, None)) == {}
+    assert excluded(index, sieves.cost(index, replace(worst, free_vendors=frozenset({"lab", "gone"})))) == {}
+    mixed = make_index(make_model("both", [make_host("own", None), make_host("other", 9)]), make_model("dear", price=9))
+    owned = replace(worst, free_vendors=frozenset({"own"}))
+    assert excluded(mixed, sieves.cost(mixed, owned)) == {"cost_cap": ["dear"]}
 
 
 def test_who_is_expected_to_be_good_enough() -> None:

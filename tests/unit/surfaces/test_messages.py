@@ -35,8 +35,8 @@ def refused(*written: Json) -> InvalidRequest:
     return raised.value
 
 
-@pytest.mark.parametrize("written", ["Hello", {"role": "user", "content": "Hello"}, 5, True])
-def test_messages_are_an_array(written: Json) -> None:
+@pytest.mark.parametrize("written", ["Hello", {"role": "user", "content": "Hello"}, 5, True, []])
+def test_messages_are_an_array_with_something_in_it(written: Json) -> None:
     with pytest.raises(InvalidRequest) as raised:
         parse_chat(orjson.dumps({"model": "m", "messages": written}), PLAIN)
     assert (raised.value.code, raised.value.param) == ("invalid_value", "messages")

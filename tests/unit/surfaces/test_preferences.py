@@ -52,7 +52,7 @@ def test_everything_that_can_be_preferred() -> None:
         None,
         {},
         {"policy": None, "data": None, "providers": {}},
-        {"models": [], "exclude": [], "providers": {"only": []}, "data": {"regions": []}},
+        {"models": None, "exclude": [], "providers": {"only": None, "ignore": [], "order": []}},
     ],
     ids=str,
 )
@@ -68,6 +68,9 @@ def test_nothing_preferred(routing: Json) -> None:
         ({"optimize": "speed"}, "routing.optimize"),
         ({"models": "a"}, "routing.models"),
         ({"models": [1]}, "routing.models[0]"),
+        ({"models": []}, "routing.models"),
+        ({"providers": {"only": []}}, "routing.providers.only"),
+        ({"data": {"regions": []}}, "routing.data.regions"),
         ({"exclude": [None]}, "routing.exclude[0]"),
         ({"providers": {"only": [""]}}, "routing.providers.only[0]"),
         ({"max_cost_micros": -1}, "routing.max_cost_micros"),
@@ -84,6 +87,13 @@ def test_wrong_preferences_are_refused_by_their_path(routing: Json, param: str) 
     with pytest.raises(InvalidRequest) as raised:
         preferred(routing)
     assert (raised.value.status, raised.value.param) == (400, param)
+
+
+def test_a_bound_of_nothing_is_refused_with_the_way_out() -> None:
+    with pytest.raises(InvalidRequest) as raised:
+        preferred({"models": []})
+    assert raised.value.code == "invalid_value"
+    assert "Leave it out" in raised.value.message
 
 
 @pytest.mark.parametrize("surface", SURFACES, ids=lambda surface: surface.name)

@@ -147,6 +147,13 @@ def test_citations_are_sent_once_before_the_end() -> None:
     ]
 
 
+def test_audio_without_members_is_no_answer() -> None:
+    assert deltas(AudioDelta(0, {}), Finished(0, FinishReason.STOP)) == [
+        {"role": "assistant", "audio": {}},
+        {"content": ""},
+    ]
+
+
 def test_audio_values_that_are_no_pieces_are_sent_once() -> None:
     audio = {"id": "audio_1", "data": "AA", "transcript": "h"}
     assert deltas(AudioDelta(0, audio), AudioDelta(0, {**audio, "expires_at": 5})) == [

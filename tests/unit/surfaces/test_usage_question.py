@@ -113,6 +113,13 @@ def test_what_is_wrong_is_named(param: str, parameters: Any) -> None:
     assert refused.message.count("'") >= 2 or "days" in refused.message
 
 
+@pytest.mark.parametrize("name", ["group-by", "format", ""])
+def test_a_parameter_that_there_is_not_is_refused(name: str) -> None:
+    refused = refusal(**{name: "x"})
+    assert (refused.status, refused.code, refused.param) == (400, "invalid_value", name)
+    assert "There are: from, to, group_by, tz, cursor, limit." in refused.message
+
+
 def test_a_long_time_may_be_asked_for_where_it_makes_few_rows() -> None:
     assert len(ask(from_="0", group_by="model").quarters) > 10**6
 

@@ -389,7 +389,22 @@ async def test_the_failure_of_an_own_account_is_that_of_its_key(target: Target) 
             pass
     assert isinstance(caught.value, OwnKeyFailure) is (target is OWNED)
     assert (caught.value.upstream_status, caught.value.upstream_code, caught.value.detail) == (401, "x", "refused")
-    assert ("own key at lab" in caught.value.message) is (target is OWNED)
+    assert ("own key" in caught.value.message) is (target is OWNED)
+    assert "lab" not in caught.value.message
+
+
+@pytest.mark.parametrize("target", [OWNED, make_target()])
+async def test_a_credential_that_cannot_be_put_on_a_call_is_the_accounts_failure(target: Target) -> None:
+    class Unsendable(WordFormat):
+        def sign(self, outgoing: Outgoing, credential: Credential, now: datetime) -> Outgoing:
+            raise AccountFailure("no access", detail="no header can hold it")
+
+    transport = Transport(200, Chunks(b"."))
+    calling = make_caller(transport, Unsendable()).call(REQUEST, {}, lambda choice, index: "id", target)
+    with pytest.raises(AccountFailure) as caught:
+        await anext(calling)
+    assert isinstance(caught.value, OwnKeyFailure) is (target is OWNED)
+    assert transport.requests == []
 
 
 async def test_a_host_that_repeats_the_key_is_not_quoted() -> None:

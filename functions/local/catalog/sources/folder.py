@@ -16,8 +16,12 @@ from functions.local.catalog.sources.offer import Source
 FILES: Final = Path(__file__).with_name("files.toml")
 
 
+OTHER_FORM: Final = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+"""How reading fails where a file has another form than the one that is known: others write them, and may change it."""
+
+
 class SourcesMissing(Exception):
-    """A source file is not where it was looked for; the message names it."""
+    """A source file is not where it was looked for, or is another one; the message names the file or the folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,15 @@ def open_sources(folder: Path, rules: Mapping[str, VendorRule]) -> Sources:
         rules: How each vendor is called in them.
 
     Raises:
-        SourcesMissing: One is not there.
+        SourcesMissing: One is not there, or is not what it should be.
     """
+    try:
+        return _opened(folder, rules)
+    except OTHER_FORM as error:
+        raise SourcesMissing(f"A source file in {folder} is not in the form that is known: {error!r}") from error
+
+
+def _opened(folder: Path, rules: Mapping[str, VendorRule]) -> Sources:
     files: dict[str, dict[str, str]] = tomllib.loads(FILES.read_text("utf-8"))
 
     def path(source: str, which: str) -> Path:

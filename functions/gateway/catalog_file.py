@@ -1,0 +1,18 @@
+"""Reads catalog files of the operator's own, in either form."""
+
+from pathlib import Path
+
+from core.catalog.errors import CatalogError
+
+
+def read_catalog_file(path: Path) -> tuple[str, str]:
+    """What a catalog file is called in errors, and its text.
+
+    Raises:
+        CatalogError: It is not UTF-8.
+        OSError: It cannot be read.
+    """
+    try:
+        return str(path), path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise CatalogError(f"{path}: not a catalog file: it is not UTF-8 ({error.reason} at {error.start})") from None
