@@ -28,7 +28,7 @@ UNMEASURED = [
 settings.register_profile(
     "gate",
     derandomize=True,
-    max_examples=25,
+    max_examples=20,
     deadline=None,
     # How fast examples are drawn depends on what else the machine does.
     suppress_health_check=[HealthCheck.too_slow],

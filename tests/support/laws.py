@@ -84,7 +84,7 @@ def check_nothing_else_escapes(new: NewDecoder, reads: Iterable[bytes]) -> None:
 
 def truncations(data: bytes) -> Sequence[int]:
     """Where to cut: beside every line's end, and at every byte or, with few examples, at one of some."""
-    stride = max(1, 100 // settings().max_examples)
+    stride = max(1, 200 // settings().max_examples)
     ends = {place + beside for place, byte in enumerate(data) if byte == 0x0A for beside in (0, 1)}
     return sorted({*ends, *range(len(data) % stride, len(data), stride)} - {len(data)})
 
