@@ -125,12 +125,19 @@ async def test_a_cut_at_each_event(bench: Bench, count: int, is_stream: bool, is
     if count >= UNFINISHED:
         assert (told.response.status_code, told.text) == (200, "Hello there!")
         assert (told.outcomes, told.record.finish_reason) == (["served"], "stop")
+        assert told.record.usage is not None
+        assert told.record.charge is not None
+        # What the cut kept back is estimated.
+        assert told.record.charge.total == USED_MICROS or told.record.usage.estimated
     elif is_stream and count >= UNCOMMITTED:
         assert (told.text, told.error["code"]) == ("".join(words), "interrupted")
         assert told.outcomes == ["interrupted"]
+        check_charge(told, 0)
     elif is_last:
         assert (told.response.status_code, told.error["code"]) == (502, "all_attempts_failed")
         assert told.outcomes == ["interrupted", "interrupted"]
+        check_charge(told, 0)
     else:
         assert (told.response.status_code, told.text) == (200, "Hello there!")
         assert told.outcomes == ["interrupted", "interrupted", "served"]
+        check_charge(told, USED_MICROS)

@@ -10,7 +10,7 @@ import pytest_asyncio
 from tests.support.answers import HELLO, chunk
 from tests.support.clock import ManualClock
 from tests.support.fault_bench import WORD, Bench, Place, open_bench
-from tests.support.fault_scripts import SSE, TOKEN, Fault, sse
+from tests.support.fault_scripts import SSE, TOKEN, USED_MICROS, Fault, sse
 from tests.support.gateway import running_gateway
 from tests.support.script import Never, Send, Step, Wait
 from tests.support.upstream import ScriptedUpstream
@@ -89,12 +89,13 @@ async def test_silence_in_the_middle_of_a_whole_answer(bench: Bench, is_last: bo
     await bench.clock.advance(SILENCE_S[False])
     told = await asking
     await place.closed()
+    assert told.record.charge is not None
     if is_last:
         assert (told.response.status_code, told.error["code"]) == (502, "upstream_error")
-        assert told.outcomes == ["silent"]
+        assert (told.outcomes, told.record.charge.total) == (["silent"], 0)
     else:
         assert (told.response.status_code, told.text) == (200, "Hello there!")
-        assert told.outcomes == ["silent", "served"]
+        assert (told.outcomes, told.record.charge.total) == (["silent", "served"], USED_MICROS)
 
 
 def a_byte_a_second(seconds: int) -> list[Step]:
@@ -139,6 +140,10 @@ async def test_a_byte_a_second_is_no_token(tmp_path: Path, is_stream: bool) -> N
         await pass_seconds(upstream, clock, seconds)
         response = await asking
         await upstream.received[0].disconnected.wait()
+        (record,) = await running.store.records("default", 10)
+    assert [row.outcome for row in record.attempts] == ["first_token_timeout"] * len(record.attempts)
+    assert record.charge is not None
+    assert record.charge.total == 0
     # A stream has had no comment yet; a whole answer never has one.
     assert (response.status_code, response.json()["error"]["code"]) == (504, "first_token_timeout")
 
