@@ -68,7 +68,7 @@ real-pins: $(UV_READY) ## Write the pins of the Python clients in tests/real/ ag
 			--python-version 3.11 requirements.in --output-file requirements.txt); fi; done
 
 matrix: $(DEV_READY) ## Show what is tested for each wire format, by the tests that it runs; writes docs/matrix.md anew
-	$(BIN)/pytest -q -n $(WORKERS) -p tests.support.matrix_plugin --matrix-document tests/laws tests/integration/formats
+	EVERY_BYTE=1 $(BIN)/pytest -q -n $(WORKERS) -p tests.support.matrix_plugin --matrix-document tests/laws tests/integration/formats
 
 format: $(DEV_READY) ## Format, and mend what the linter can mend
 	$(BIN)/ruff format .

@@ -8,11 +8,12 @@ from core.errors import GatewayError
 from core.holding import Holding
 from core.last_use import note_use
 from core.parts import Parts
-from core.prepare import prepare
+from core.prepare import AUTO, prepare
 from core.presentation import Head, Presentation
 from core.record import Record
 from core.seen import Seen
 from core.settlement import LEASE_S, Account
+from core.surfaces.openai_chat import ParsedChat, StreamRenderer, parse_chat
 from core.surfaces.surface import Surface
 from core.tenant import Key
 from core.walk import Walk
@@ -21,8 +22,9 @@ from core.walk import Walk
 class Exchange:
     """A request under way.
 
-    Call `start` for the head; if that has no body, iterate `frames` to the end. `leave` may be called at any time: it
-    stops what is under way and charges what was used, if the request is not settled yet.
+    `read` may come first, to know what was asked for. Call `start` for the head; if that has no body, iterate `frames`
+    to the end. `leave` may be called at any time: it stops what is under way and charges what was used, if the request
+    is not settled yet.
 
     Args:
         parts: The collaborators.
@@ -43,12 +45,13 @@ class Exchange:
         self._body = body
         self._ends_at = ends_at
         self._created = parts.clock.now()
+        self._parsed: ParsedChat | None = None
         self._walk: Walk | None = None
 
     @property
     def is_stream(self) -> bool:
         """Whether the caller asked for a stream; False until the request was read."""
-        return self._walk is not None and self._walk.ready.request.stream
+        return self._parsed is not None and self._parsed.request.stream
 
     @property
     def limit_headers(self) -> Mapping[str, str]:
@@ -60,13 +63,23 @@ class Exchange:
         """Whether the answer is complete and settled; what is left of a stream are its closing frames."""
         return self._walk is not None and self._walk.is_served
 
+    def read(self) -> ParsedChat:
+        """What the body says. Nothing is waited for, so that its caller hears of us however slow the store is.
+
+        Raises:
+            InvalidRequest: It is wrong.
+        """
+        if self._parsed is None:
+            self._parsed = parse_chat(self._body, self._surface)
+        return self._parsed
+
     async def start(self) -> Head:
         """Everything up to the commit of an attempt or, for a whole answer, up to its end.
 
         Raises:
             GatewayError: The request was refused, or every attempt failed.
         """
-        ready = await prepare(self._parts, self._surface, self._key, self._body, self._ends_at)
+        ready = await prepare(self._parts, self._surface, self._key, self.read(), self._ends_at)
         created_ms = round(self._created * 1000)
         lease_until_ms = created_ms + LEASE_S * 1000
         holding = Holding(self._parts, self._key.org, self.request_id, created_ms, ready.demand)
@@ -106,9 +119,23 @@ class Exchange:
 
     def error_frame(self, error: GatewayError) -> bytes:
         """The frames that end a stream whose head went out before `start` failed."""
-        return self._started().shown.renderer(None).error(error)
+        renderer = self._renderer() if self._walk is None else self._walk.shown.renderer(None)
+        return renderer.error(error)
+
+    def _renderer(self) -> StreamRenderer:
+        """A renderer for a stream that nobody serves yet: its model is the name that was asked for."""
+        request = self.read().request
+        return StreamRenderer(
+            self._surface,
+            response_id=self._surface.response_id(self.request_id),
+            created=int(self._created),
+            # What `auto` stands for was not decided, and it is no model's name.
+            model="" if request.model == AUTO else request.model,
+            include_usage=request.include_usage,
+            legacy_functions=request.legacy_functions,
+        )
 
     def _started(self) -> Walk:
         if self._walk is None:
-            raise AssertionError("the request was not read yet")
+            raise AssertionError("the request was not started yet")
         return self._walk

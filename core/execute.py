@@ -232,14 +232,15 @@ class _Walk:
 
     def _wait_s(self, error: GatewayError, retried: bool, *, is_last: bool) -> float | None:
         """How long to wait before the same host is tried again, or None when it is not."""
-        if not isinstance(error, UpstreamFailure):
+        if not isinstance(error, UpstreamFailure) or error.recovery not in (Recovery.RETRY_THEN_NEXT, Recovery.WAIT):
             return None
-        if error.recovery is Recovery.RETRY_THEN_NEXT and not retried:
-            return SHORT_RETRY_S * (0.5 + self._jitter() / 2)
-        if error.recovery is Recovery.WAIT and is_last:
-            wait = error.retry_after_s if error.retry_after_s is not None else 2 * SHORT_RETRY_S * (1 + self._jitter())
-            return wait if wait <= LONGEST_WAIT_S else None
-        return None
+        asked = error.retry_after_s
+        if error.recovery is Recovery.RETRY_THEN_NEXT and (retried or asked is None):
+            return None if retried else SHORT_RETRY_S * (0.5 + self._jitter() / 2)
+        if not is_last:  # only where there is no other host, one that asks for time gets it
+            return None
+        wait = 2 * SHORT_RETRY_S * (1 + self._jitter()) if asked is None else asked
+        return wait if wait <= LONGEST_WAIT_S else None
 
 
 @dataclass(frozen=True, slots=True)

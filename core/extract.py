@@ -17,8 +17,8 @@ MOST_STARTS = 256
 
 Root: TypeAlias = Literal["object", "array", "any"]
 
-_FENCE = re.compile(r"```[^\S\n]*[A-Za-z0-9_+-]*[^\S\n]*\n?")
-_FENCE_END = re.compile(r"\s*```")
+_FENCE = re.compile(r"(`{3,}|~{3,})[^\S\n]*[A-Za-z0-9_+-]*[^\S\n]*\n?")
+_FENCE_END = re.compile(r"\s*(`{3,}|~{3,})")
 _OPENERS = {"object": "{", "array": "[", "any": "{["}
 
 
@@ -70,11 +70,16 @@ def _fenced(text: str, root: Root) -> Iterator[str]:
         start = _skip_space(text, fence.end())
         end = _document_end(text, start, root)
         closing = None if end is None else _FENCE_END.match(text, end)
-        if end is not None and closing is not None:
+        if end is not None and closing is not None and _closes(closing[1], fence[1]):
             yield text[start:end]
             position = closing.end()
         else:
             position = fence.end()
+
+
+def _closes(closing: str, opening: str) -> bool:
+    """CommonMark's rule: of the same character, and at least as long (spec 0.31.2, section 4.5, read 2026-11-30)."""
+    return closing.startswith(opening)
 
 
 def _loose(text: str, root: Root) -> Iterator[str]:

@@ -18,7 +18,7 @@ from core.parts import Parts
 from core.record import Record
 from core.reservation import Admission, Amount, Reservation, Standing
 from core.surfaces.headers import limit_headers
-from core.waiting import finish_by
+from core.waiting import finish_by, from_store
 
 Calls: TypeAlias = Callable[[Target], AsyncGenerator[Batch, None]]
 """Starts an upstream call; see `core.execute`."""
@@ -140,15 +140,19 @@ class Holding:
 
     async def _hold(self, demand: Demand, most: Amount) -> None:
         asked = self._asked(demand, most)
-        admission = await self._ask(demand, asked)
-        if not admission.is_taken and await self._end_expired(admission.standings):
-            admission = await self._ask(demand, asked)
+        admission = await from_store(self._parts.clock, self._admission(demand, asked))
         self._standings = admission.standings
         if not admission.is_taken:
             failure = refusal(demand.limited, asked, self._at_ms, admission.standings, self._now_ms())
             failure.headers = self.known_headers()
             raise failure
         self.reservation, self._most = asked, most
+
+    async def _admission(self, demand: Demand, asked: Reservation) -> Admission:
+        admission = await self._ask(demand, asked)
+        if not admission.is_taken and await self._end_expired(admission.standings):
+            admission = await self._ask(demand, asked)
+        return admission
 
     def _asked(self, demand: Demand, most: Amount) -> Reservation:
         return reservation_of(demand.limited, self._org, self._request_id, self._at_ms, self._expires_ms, most)

@@ -23,7 +23,7 @@ from core.presentation import Head
 from core.record import LOST
 from core.surfaces.surface import Surface
 from core.tenant import Key
-from core.waiting import finish_by
+from core.waiting import finish_by, from_store
 
 HEADER: Final = "Idempotency-Key"
 KEPT_S: Final = 86_400
@@ -126,14 +126,14 @@ class IdempotentExchange:
             GatewayError: The request was refused, or every attempt failed.
             StoreUnavailable: It cannot be told whether the key is free.
         """
-        held = await self._begin()
-        if held is not None and await self._is_dead(held):
-            await self._parts.store.drop(replace(self._claim, request_id=held.request_id))
-            held = await self._begin()
-        if held is not None:
-            head, self._replayed = await self._replay(held)
-            return head
+        self._exchange.read()
+        # Until the store says otherwise: an answer that never comes may have been this one.
         self._holds = True
+        held = await from_store(self._parts.clock, self._taken())
+        if held is not None:
+            self._holds = False
+            head, self._replayed = await from_store(self._parts.clock, self._replay(held))
+            return head
         try:
             head = await self._exchange.start()
         except GatewayError:
@@ -170,6 +170,14 @@ class IdempotentExchange:
     def error_frame(self, error: GatewayError) -> bytes:
         """The frames that end a stream whose head went out before `start` failed."""
         return self._exchange.error_frame(error)
+
+    async def _taken(self) -> Held | None:
+        """Take the key; what is there, unless that worked."""
+        held = await self._begin()
+        if held is not None and await self._is_dead(held):
+            await self._parts.store.drop(replace(self._claim, request_id=held.request_id))
+            held = await self._begin()
+        return held
 
     async def _begin(self) -> Held | None:
         return await self._parts.store.begin(self._claim, round(self._parts.clock.now() * 1000))

@@ -1,4 +1,4 @@
-"""From a caller's bytes to a plan: everything that is decided before the first upstream call."""
+"""From a request that was read to its plan: everything that is decided before the first upstream call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,9 +18,10 @@ from core.routing.conversations import Served, this_turn
 from core.routing.payers import on_accounts, owned_hosts
 from core.routing.policy import narrow
 from core.routing.thought import with_default_thinking
-from core.surfaces.openai_chat import parse_chat
+from core.surfaces.openai_chat import ParsedChat
 from core.surfaces.surface import Surface
 from core.tenant import Key
+from core.waiting import from_store
 from core.workspace import Workspace
 
 AUTO = "auto"
@@ -47,20 +48,20 @@ class Prepared:
     demand: Demand | None = None
 
 
-async def prepare(parts: Parts, surface: Surface, key: Key, body: bytes, ends_at: float | None) -> Prepared:
-    """Parse, look up, plan.
+async def prepare(parts: Parts, surface: Surface, key: Key, parsed: ParsedChat, ends_at: float | None) -> Prepared:
+    """Look up and plan.
 
     Args:
         parts: The collaborators.
         surface: Where the request came in.
         key: Who asks.
-        body: The body as it came.
+        parsed: What was read of the body.
         ends_at: Unix time in seconds of the platform's own limit, or None.
 
     Raises:
         GatewayError: The request is wrong, not allowed, or cannot be served.
+        StoreUnavailable: What it needs to know cannot be looked up.
     """
-    parsed = parse_chat(body, surface)
     workspace = await workspace_of(parts, key.org)
     policy = policy_for(workspace, key, parsed.preferences.policy)
     request = with_default_thinking(parsed.request, policy)
@@ -131,7 +132,7 @@ async def _recall(parts: Parts, org: str, request: ChatRequest) -> tuple[Mapping
     if not ids:
         return {}, None
     try:
-        turns = await parts.memory.recall(org, ids, round(parts.clock.now() * 1000))
+        turns = await from_store(parts.clock, parts.memory.recall(org, ids, round(parts.clock.now() * 1000)))
     except StoreUnavailable:
         turns = {}
     is_missing = request.mid_tool_loop and (ids[-1] not in turns or turns[ids[-1]].lost)

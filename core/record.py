@@ -45,6 +45,8 @@ class Record:
     Times are Unix milliseconds. An open record is owned by a live process until `lease_until_ms`; after that it may be
     swept. `decision` is the decision object as it was shown. `charge` is None while open, and stays None when a price
     is unknown. `reservation` is what the request holds of limits from its start, None where nothing limits it.
+    `upstream_finish_reason` is the host's own word for the end of the first answer: `finish_reason` says what it means.
+    It is for operators, since hosts can be told by their words.
     """
 
     org: str
@@ -68,6 +70,7 @@ class Record:
     error_code: str | None = None
     version: int = RECORD_VERSION
     reservation: Reservation | None = None
+    upstream_finish_reason: str | None = None
 
     @property
     def is_settled(self) -> bool:
@@ -86,6 +89,7 @@ def settled(
     ttft_ms: int | None = None,
     model: str | None = None,
     finish_reason: str | None = None,
+    upstream_finish_reason: str | None = None,
     error_code: str | None = None,
     decision: Mapping[str, Json] | None = None,
 ) -> Record:
@@ -101,6 +105,7 @@ def settled(
         ttft_ms=ttft_ms,
         model=model or record.model,
         finish_reason=finish_reason,
+        upstream_finish_reason=upstream_finish_reason,
         error_code=error_code,
         decision=record.decision if decision is None else decision,
     )

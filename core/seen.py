@@ -1,9 +1,13 @@
 """What must be known of the events that went by: all but the text, which is only counted unless it is wanted."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from core.chat import Usage
-from core.events import Event, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta, UsageReported
+from core.events import Event, Finished, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta, UsageReported
+
+_LONGEST_WORD: Final = 100
+"""What is kept of a host's own word: longer ones are no word, and could be an answer."""
 
 
 @dataclass(slots=True)
@@ -26,3 +30,10 @@ class Seen:
             elif isinstance(event, ToolCallDelta):
                 self.text_bytes += len(event.arguments.encode("utf-8", "replace"))
             self.events.append(event)
+
+    @property
+    def upstream_finish_reason(self) -> str | None:
+        """The host's own word for the end of the first answer, None where it said none, or nothing ended."""
+        ends = [event for event in self.events if isinstance(event, Finished)]
+        word = min(ends, key=lambda end: end.choice).upstream_reason if ends else None
+        return None if word is None else word[:_LONGEST_WORD].encode("utf-8", "replace").decode()

@@ -20,6 +20,7 @@ from core.shelf import Shelf, usable_models
 from core.surfaces.decision import listed_decision, recorded_decision, routing_object
 from core.surfaces.decisions_question import DecisionsQuestion
 from core.surfaces.feedback import feedback_object, parse_feedback
+from core.surfaces.openai_chat import parse_chat
 from core.surfaces.surface import Surface
 from core.surfaces.usage_question import UsageQuestion
 from core.tenant import Key, Scope
@@ -105,7 +106,7 @@ class Service:
         """
         created = self.parts.clock.now()
         note_use(self.parts, key)
-        decision = (await prepare(self.parts, surface, key, body, None)).decision
+        decision = (await prepare(self.parts, surface, key, parse_chat(body, surface), None)).decision
         return routing_object(request_id, int(created), decision, model=decision.pick, full=full)
 
     async def decisions(self, key: Key, question: DecisionsQuestion) -> Mapping[str, Json]:

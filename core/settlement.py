@@ -132,6 +132,7 @@ class Account:
         model: str | None = None,
         ttft_ms: int | None = None,
         finish_reason: str | None = None,
+        upstream_finish_reason: str | None = None,
         error: GatewayError | None = None,
     ) -> Settlement:
         """Price the attempts and make the record final; one that the store does not take goes to the spill."""
@@ -148,6 +149,7 @@ class Account:
             ttft_ms=ttft_ms,
             model=model,
             finish_reason=finish_reason,
+            upstream_finish_reason=upstream_finish_reason,
             error_code=error.code if error else None,
             decision=decision,
         )

@@ -2,11 +2,16 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from core.errors import StoreUnavailable
 from core.ports import Clock
 
 T = TypeVar("T")
+
+STORE_S: Final = 10.0
+"""How long a request waits for what it cannot go on without, in seconds: longer than the stores' own repeats take, and
+shorter than a caller waits for a sign of life."""
 
 
 async def finish_by(clock: Clock, moment: float, work: Coroutine[Any, Any, T]) -> T:
@@ -25,6 +30,18 @@ async def finish_by(clock: Clock, moment: float, work: Coroutine[Any, Any, T]) -
     finally:
         timer.cancel()
         task.cancel()
+
+
+async def from_store(clock: Clock, work: Coroutine[Any, Any, T]) -> T:
+    """What the store answers; one that hangs is as good as away.
+
+    Raises:
+        StoreUnavailable: It cannot be reached, or gave no answer within `STORE_S`; the work is cancelled then.
+    """
+    try:
+        return await finish_by(clock, clock.monotonic() + STORE_S, work)
+    except TimeoutError:
+        raise StoreUnavailable(detail=f"The store gave no answer within {STORE_S:g} s.") from None
 
 
 class Background:

@@ -214,6 +214,7 @@ class Walk:
             model=self._served.model.id if self._served else None,
             ttft_ms=round((self._ttft_s or 0) * 1000) if is_timed else None,
             finish_reason=finish.value if finish else None,
+            upstream_finish_reason=self._seen.upstream_finish_reason,
             error=error,
         )
 

@@ -5,7 +5,7 @@ taken for as long as answers are remembered.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -14,6 +14,7 @@ from core.decision import Policy
 from core.errors import StoreUnavailable
 from core.ports import Clock, Directory
 from core.tenant import Key, Organisation, OwnKey, Plan
+from core.waiting import from_store
 from core.workspace import Workspace
 
 Value = TypeVar("Value")
@@ -41,7 +42,7 @@ class _Answer(Generic[Value]):
 class _Remembered(Generic[Value]):
     """Answers of one question, by name; at most `most` of each kind, the oldest go first."""
 
-    def __init__(self, ask: Callable[[str], Awaitable[Value | None]], clock: Clock, most: int) -> None:
+    def __init__(self, ask: Callable[[str], Coroutine[Any, Any, Value | None]], clock: Clock, most: int) -> None:
         self._ask = ask
         self._clock = clock
         self._most = most
@@ -95,7 +96,7 @@ class _Remembered(Generic[Value]):
         return await asyncio.shield(task)
 
     async def _learn(self, name: str) -> Value | None:
-        value = await self._ask(name)
+        value = await from_store(self._clock, self._ask(name))
         if self._asking.get(name) is asyncio.current_task():
             self.forget(name)
             if value is None:
@@ -127,8 +128,8 @@ class _Remembered(Generic[Value]):
 class CachedDirectory:
     """A `Directory` that remembers keys, organisations and workspaces for a minute, what is missing for seconds.
 
-    While the store is away, answers of up to five minutes are good enough. Callers who want to know the same at the
-    same time share one call. Lists are not remembered; what is saved through here is forgotten at once.
+    While the store is away or hangs, answers of up to five minutes are good enough. Callers who want to know the same
+    at the same time share one call. Lists are not remembered; what is saved through here is forgotten at once.
 
     Args:
         directory: Where the answers come from.

@@ -37,8 +37,7 @@ _IS_REFUSED: Final = Rule(Disposition.DROPPED, "the model or its host answers it
 # Always sent, under whatever name a host has for it.
 _RENAMED: Final = frozenset({"model", "messages", "max_tokens", "max_completion_tokens"})
 
-# Saying what holds anyway: when it cannot be sent, nothing is lost, and nothing is reported.
-_QUIET: Final[Mapping[str, tuple[Json, ...]]] = {
+QUIET: Final[Mapping[str, tuple[Json, ...]]] = {
     "n": (1,),
     "logprobs": (False,),
     "store": (False,),
@@ -59,6 +58,7 @@ _QUIET: Final[Mapping[str, tuple[Json, ...]]] = {
     "tools[].function.strict": (False,),
     "tools[].custom.format": ("text",),
 }
+"""Saying what holds anyway: when it cannot be sent, nothing is lost, and nothing is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def dispose(request: ChatRequest, target: Target, fields: Fields | None = None) 
                 if adjusted is not None and adjusted(request, target):
                     reported.append(name)
                 continue
-        if rule is SILENT or value is None or value in _QUIET.get(name, ()):
+        if rule is SILENT or value is None or value in QUIET.get(name, ()):
             continue
         if rule.disposition is Disposition.REFUSED:
             refused.append((name, rule.reason))

@@ -30,6 +30,7 @@ ITEM_VERSION = 1
 _RECORD = (
     *("org", "request_id", "key_id", "created_ms", "lease_until_ms", "requested_model", "surface", "stream"),
     *("model", "outcome", "settled_ms", "latency_ms", "ttft_ms", "finish_reason", "error_code", "version"),
+    "upstream_finish_reason",
 )
 _ATTEMPT = ("model", "host", "outcome", "ms", "charged", "upstream_status", "upstream_code", "own_key")
 _USAGE = (

@@ -80,7 +80,7 @@ def recorded_decision(record: Record, usage: Mapping[str, Json] | None, *, with_
     Args:
         record: The request's record.
         usage: Its usage object, None while it is not settled.
-        with_hosts: Whether to name the hosts, for the operator.
+        with_hosts: Whether to name the hosts, and to tell their own words, for the operator.
     """
     made: dict[str, Json] = {
         **record.decision,
@@ -98,6 +98,7 @@ def recorded_decision(record: Record, usage: Mapping[str, Json] | None, *, with_
         made["model"] = record.model
     if with_hosts:
         shown = made.get("attempts", [])
+        made["upstream_finish_reason"] = record.upstream_finish_reason
         made["attempts"] = [{**attempt, **_host(row)} for attempt, row in zip(shown, record.attempts, strict=False)]
     return made
 

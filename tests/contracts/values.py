@@ -64,6 +64,7 @@ def final(record: Record, total: int = 12) -> Record:
         settled_ms=record.created_ms + 250,
         model="small",
         finish_reason="stop",
+        upstream_finish_reason="end_turn",
     )
 
 
@@ -166,6 +167,7 @@ records = st.builds(
     latency_ms=st.none() | integers,
     ttft_ms=st.none() | integers,
     finish_reason=maybe_texts,
+    upstream_finish_reason=maybe_texts,
     error_code=maybe_texts,
     version=st.integers(min_value=1, max_value=99),
 )

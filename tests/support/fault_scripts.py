@@ -11,7 +11,7 @@ from tests.support.script import Close, Head, Raw, Reset, Send, Step, reply
 
 SSE = Head(200, {"content-type": "text/event-stream"})
 ONCE, RETRIED, WAITED = 1, 2, 3
-"""How often a host is asked: not again, once more at once, or for as long as there are attempts."""
+"""How often a host is asked: not again, once more after a short wait, or for as long as there are attempts."""
 
 FAILED = "all_attempts_failed"
 USED_MICROS = 31 * 3 + 64 * 15
@@ -90,7 +90,9 @@ BEFORE: Mapping[str, Fault] = {
     "429 for the bill": _once(error(429, "insufficient_quota")),
     "500": Fault(error(500)),
     "502": Fault(error(502)),
-    "503": Fault(error(503, **{"retry-after": "30"})),
+    "503": Fault(error(503)),
+    "503 for two seconds": Fault(error(503, **{"retry-after": "2"}), tries_before_next=ONCE),
+    "503 for half a minute": _once(error(503, **{"retry-after": "30"})),
     "529": Fault(error(529)),
     "too long": Fault(
         error(400, "context_length_exceeded"),

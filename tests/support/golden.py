@@ -22,14 +22,14 @@ import orjson
 from core.catalog.model import Abilities, Auth, Format, Quirk, StructuredOutput, Target, Thinking, ThinkingSwitch
 from core.chat import ChatRequest
 from core.errors import GatewayError
-from core.events import Event, fold
+from core.events import Event, TextDelta, fold
 from core.memory import tool_turn
 from core.ports import ToolTurn
 from core.providers.base import Prepared, StreamDecoder
 from core.providers.registry import provider
 from core.surfaces.openai_chat import parse_chat
 from core.surfaces.surface import PLAIN
-from tests.support.laws import answered
+from tests.support.laws import answered, decoded
 from tests.support.targets import make_target, make_vendor
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -117,6 +117,14 @@ class Case:
 def cases(wire: Format) -> list[Case]:
     """All transcripts of a format, by name."""
     return [Case(wire, folder) for folder in sorted((GOLDEN / wire.value).iterdir()) if folder.is_dir()]
+
+
+def opening(case: Case) -> int:
+    """How many bytes of the answer it takes until the first text is there."""
+    for length in range(len(case.data)):
+        if any(isinstance(event, TextDelta) for event in decoded(case.decoders()(), [case.data[:length]]).events):
+            return length
+    raise AssertionError("no text comes")
 
 
 def case_id(case: Case) -> str:

@@ -27,7 +27,8 @@ Cell: TypeAlias = tuple[str, str]
 _HEAD: Final = """# Scenario matrix
 
 What is shown for every wire format, by golden transcripts and by tests through the whole gateway. `make matrix` runs
-them and prints how many there are for each cell; a cell is empty only where a note says why.
+them and prints how many there are for each cell; a cell is empty only where a note says why. It cuts the transcripts at
+every byte, as `make soak` does; the gate does so beside every line's end, and at every tenth byte between.
 """
 
 

@@ -94,12 +94,12 @@ def make_plan(
     )
 
 
-async def walk(plan: Plan, *attempts: Sequence[Item]) -> tuple[list[Step], Script]:
+async def walk(plan: Plan, *attempts: Sequence[Item], jitter: float = 1.0) -> tuple[list[Step], Script]:
     clock = ManualClock()
     script = Script(clock, attempts)
 
     async def collect() -> list[Step]:
-        walking = execute(plan, script.call, clock, lambda: 1.0)
+        walking = execute(plan, script.call, clock, lambda: jitter)
         return [step async for step in walking if not isinstance(step, AttemptBegan)]
 
     steps = await drive(clock, collect())
@@ -314,11 +314,11 @@ class TestEmptyAnswers:
 
 
 class TestFallback:
-    async def test_one_short_retry_then_the_next(self) -> None:
-        steps, script = await walk(
-            make_plan(A, B), [UpstreamUnavailable("x")], [UpstreamUnavailable("x")], [HELLO + STOP]
-        )
-        assert script.called == [("lab/a", 0.0), ("lab/a", 0.5), ("lab/b", 0.5)]
+    @pytest.mark.parametrize(("jitter", "wait_s"), [(0.0, 0.25), (0.5, 0.375), (1.0, 0.5)])
+    async def test_one_short_retry_then_the_next(self, jitter: float, wait_s: float) -> None:
+        down = [UpstreamUnavailable("x")]
+        steps, script = await walk(make_plan(A, B), down, down, [HELLO + STOP], jitter=jitter)
+        assert script.called == [("lab/a", 0.0), ("lab/a", wait_s), ("lab/b", wait_s)]
         assert outcomes(steps)[-1] == "served"
 
     @pytest.mark.parametrize("error", [ModelUnavailable("x"), AccountFailure("x")])
@@ -330,13 +330,16 @@ class TestFallback:
         _, script = await walk(make_plan(A, B), [UpstreamRateLimited("x", retry_after_s=5)], [HELLO + STOP])
         assert script.called == [("lab/a", 0.0), ("lab/b", 0.0)]
 
-    async def test_the_last_host_is_waited_for_as_long_as_it_asks(self) -> None:
-        _, script = await walk(make_plan(A), [UpstreamRateLimited("x", retry_after_s=5)], [HELLO + STOP])
+    @pytest.mark.parametrize("jitter", [0.0, 1.0])
+    async def test_the_last_host_is_waited_for_as_long_as_it_asks(self, jitter: float) -> None:
+        limited = [UpstreamRateLimited("x", retry_after_s=5)]
+        _, script = await walk(make_plan(A), limited, [HELLO + STOP], jitter=jitter)
         assert script.called == [("lab/a", 0.0), ("lab/a", 5.0)]
 
-    async def test_without_a_wish_it_is_waited_for_briefly(self) -> None:
-        _, script = await walk(make_plan(A), [UpstreamRateLimited("x")], [HELLO + STOP])
-        assert script.called == [("lab/a", 0.0), ("lab/a", 2.0)]
+    @pytest.mark.parametrize(("jitter", "wait_s"), [(0.0, 1.0), (0.5, 1.5), (1.0, 2.0)])
+    async def test_without_a_wish_it_is_waited_for_briefly(self, jitter: float, wait_s: float) -> None:
+        _, script = await walk(make_plan(A), [UpstreamRateLimited("x")], [HELLO + STOP], jitter=jitter)
+        assert script.called == [("lab/a", 0.0), ("lab/a", wait_s)]
 
     @pytest.mark.parametrize("whole", [True, False])
     @pytest.mark.parametrize(

@@ -19,6 +19,16 @@ DOCUMENT = '{"city": "Rome", "code": "```x```"}'
         (f"```\n{DOCUMENT}```", Extracted(DOCUMENT, "fence")),
         (f"```{DOCUMENT}```", Extracted(DOCUMENT, "fence")),
         (f"```json\n\n  {DOCUMENT}\n```", Extracted(DOCUMENT, "fence")),
+        (f"````markdown\n```json\n{DOCUMENT}\n```\n````", Extracted(DOCUMENT, "fence")),
+        (f"~~~~\n```json\n{DOCUMENT}\n```\n~~~~", Extracted(DOCUMENT, "fence")),
+        (f"````\n{DOCUMENT}\n````", Extracted(DOCUMENT, "fence")),
+        (f"```\n{DOCUMENT}\n`````", Extracted(DOCUMENT, "fence")),
+        (f"~~~json\n{DOCUMENT}\n~~~", Extracted(DOCUMENT, "fence")),
+        (f"````\n{DOCUMENT}\n```", Extracted(DOCUMENT, "commentary")),
+        (f"```\n{DOCUMENT}\n~~~", Extracted(DOCUMENT, "commentary")),
+        (f"~~~\n{DOCUMENT}\n```", Extracted(DOCUMENT, "commentary")),
+        (f"~~\n{DOCUMENT}\n~~", Extracted(DOCUMENT, "commentary")),
+        (f"````json\n{DOCUMENT}\n````\nNot this: {{}}", Extracted(DOCUMENT, "fence")),
         (f"Here it is:\n```json\n{DOCUMENT}\n```\nAnything else?", Extracted(DOCUMENT, "fence")),
         (f"Sure! {DOCUMENT} Hope that helps.", Extracted(DOCUMENT, "commentary")),
         (f"In {{braces}} first, then {DOCUMENT}", Extracted(DOCUMENT, "commentary")),
@@ -70,7 +80,9 @@ def test_the_root_that_a_format_asks_for(format: ResponseFormat, root: Root) -> 
     assert expected_root(format) == root
 
 
-@pytest.mark.parametrize("text", ["{" * 100_000, "[" * 100_000, "```\n" * 10_000 + "x"])
+@pytest.mark.parametrize(
+    "text", ["{" * 100_000, "[" * 100_000, "```\n" * 10_000 + "x", "`" * 100_000, "~" * 100_000, "~~~`" * 10_000]
+)
 def test_hostile_answers_cost_a_bounded_number_of_tries(text: str) -> None:
     assert extract(text, "any") is None
 
@@ -91,17 +103,21 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
-prose = st.text(st.characters(exclude_characters="`{}[]"), max_size=30)
+prose = st.text(st.characters(exclude_characters="`~{}[]"), max_size=30)
+
+pieces = st.lists(st.sampled_from([*'`~{}[]":,0a\n \\', "```", "````", "~~~"]), max_size=40).map("".join)
 
 
-@given(st.dictionaries(st.text(), values, max_size=3), prose, prose)
-def test_a_wrapped_object_comes_out_unchanged(value: dict[str, object], before: str, after: str) -> None:
-    document = json.dumps(value)
+@given(st.dictionaries(st.text(), values, max_size=3), prose, prose, st.sampled_from("`~"), st.integers(3, 6))
+def test_a_wrapped_object_comes_out_unchanged(
+    value: dict[str, object], before: str, after: str, sign: str, length: int
+) -> None:
+    document, fence = json.dumps(value), sign * length
     assert extract(f"{before}{document}{after}", "object") == Extracted(document, "commentary")
-    assert extract(f"{before}```json\n{document}\n```{after}", "object") == Extracted(document, "fence")
+    assert extract(f"{before}\n{fence}json\n{document}\n{fence}\n{after}", "object") == Extracted(document, "fence")
 
 
-@given(st.text(st.sampled_from('`{}[]":,0a\n \\'), max_size=40), st.sampled_from(["object", "array", "any"]))
+@given(pieces, st.sampled_from(["object", "array", "any"]))
 def test_what_is_taken_is_a_part_of_the_answer_and_parses(text: str, root: Root) -> None:
     found = extract(text, root)
     if found is not None:

@@ -67,7 +67,8 @@ def _decision() -> Json:
     shown = example_recorded(ROUTING)
     host = {"host": _ATTEMPT.host, "upstream_status": None, "upstream_code": None}
     attempts = [{**attempt, **host} for attempt in shown["attempts"]]
-    return {**shown, "attempts": attempts, "organisation": "acme", "key_id": _KEY.id}
+    more = {"upstream_finish_reason": "end_turn", "organisation": "acme", "key_id": _KEY.id}
+    return {**shown, "attempts": attempts, **more}
 
 
 ADMIN_EXAMPLES: Final[dict[str, Any]] = {

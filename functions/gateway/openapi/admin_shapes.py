@@ -223,6 +223,7 @@ def _decisions() -> dict[str, Schema]:
     }
     more = {
         "attempts": array(ref("OperatorsAttempt"), "The attempts, in order."),
+        "upstream_finish_reason": nullable(text("The host's own word for the end of the first answer.")),
         "organisation": text("Whose request it was."),
         "key_id": text("The key that it came with."),
     }

@@ -8,22 +8,14 @@ from typing import Any
 import pytest
 
 from core.catalog.model import Format
-from core.events import TextDelta, fold
+from core.events import fold
 from tests.support.gateway import Running
-from tests.support.golden import GOLDEN, Case
+from tests.support.golden import GOLDEN, Case, opening
 from tests.support.laws import decoded
 from tests.support.script import Head, Never, Received, Send, Step, Wait
 from tests.support.vendors.hosts import open_hosts
 
 TEXTS = [Case(wire, GOLDEN / wire.value / "text") for wire in Format]
-
-
-def opening(case: Case) -> int:
-    """How many bytes it takes until the first text is there."""
-    for length in range(len(case.data)):
-        if any(isinstance(event, TextDelta) for event in decoded(case.decoders()(), [case.data[:length]]).events):
-            return length
-    raise AssertionError("no text comes")
 
 
 async def first_text(running: Running, name: str) -> None:

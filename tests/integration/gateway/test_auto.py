@@ -15,6 +15,7 @@ from core.errors import GatewayError, StoreUnavailable
 from core.ports import Store
 from core.prepare import prepare
 from core.service import Service
+from core.surfaces.openai_chat import parse_chat
 from core.surfaces.surface import PLAIN, ROUTING, Surface
 from core.tenant import Key
 from tests.support.answers import HELLO, chunk, usage_chunk
@@ -370,7 +371,8 @@ async def test_a_plan_ends_before_the_platform_does(tmp_path: Path) -> None:
     async with ScriptedUpstream(HELLO) as upstream, running_gateway(tmp_path, upstream.url, catalog=THREE) as running:
         parts = running.gateway.service.parts
         key = await running.gateway.service.authenticate(running.token)
-        ready = await prepare(parts, ROUTING, key, json.dumps(body()).encode(), parts.clock.now() + 30)
+        parsed = parse_chat(json.dumps(body()).encode(), ROUTING)
+        ready = await prepare(parts, ROUTING, key, parsed, parts.clock.now() + 30)
         assert ready.plan.ends_s is not None
         assert 24 < ready.plan.ends_s <= 25
 

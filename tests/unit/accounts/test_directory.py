@@ -11,9 +11,10 @@ from core.accounts.directory import CachedDirectory
 from core.decision import Policy
 from core.errors import StoreUnavailable
 from core.tenant import Key, Organisation, OwnKey, Plan
+from core.waiting import STORE_S
 from core.workspace import Workspace
 from tests.contracts.values import NOW_MS, key, organisation
-from tests.support.clock import ManualClock
+from tests.support.clock import ManualClock, settle
 from tests.support.memory_directory import MemoryDirectory
 
 KEY = key(1)
@@ -176,12 +177,32 @@ async def test_nothing_is_made_up_while_the_store_is_away(
         await directory.key("never asked")
 
 
+async def test_a_store_that_hangs_is_as_good_as_away(
+    directory: CachedDirectory, asked: Asked, clock: ManualClock
+) -> None:
+    await directory.key(KEY.digest)
+    await clock.advance(100)
+    asked.answers.clear()
+    known, other = (asyncio.ensure_future(directory.key(digest)) for digest in (KEY.digest, "unknown"))
+    await clock.advance(STORE_S - 1)
+    late = asyncio.ensure_future(directory.key("unknown"))
+    await settle()
+    assert not known.done()
+    assert not other.done()
+    await clock.advance(1)
+    assert await known == KEY
+    for failing in (other, late):
+        with pytest.raises(StoreUnavailable):
+            await failing
+    asked.answers.set()
+    assert await directory.key("unknown") is None
+
+
 async def test_callers_at_the_same_time_share_one_call(directory: CachedDirectory, asked: Asked) -> None:
     asked.answers.clear()
     waiting = [asyncio.ensure_future(directory.key(KEY.digest)) for _ in range(10)]
     other = asyncio.ensure_future(directory.key("unknown"))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await settle()
     waiting[0].cancel()  # the one who asked first
     asked.answers.set()
     results = await asyncio.gather(*waiting, return_exceptions=True)
@@ -195,7 +216,7 @@ async def test_a_failure_is_shared_and_not_remembered(directory: CachedDirectory
     asked.away = True
     asked.answers.clear()
     waiting = [asyncio.ensure_future(directory.key(KEY.digest)) for _ in range(3)]
-    await asyncio.sleep(0)
+    await settle()
     asked.answers.set()
     failures = await asyncio.gather(*waiting, return_exceptions=True)
     assert [type(failure) for failure in failures] == [StoreUnavailable] * 3
@@ -208,11 +229,10 @@ async def test_a_failure_that_nobody_waited_for_is_no_surprise(directory: Cached
     asked.away = True
     asked.answers.clear()
     waiting = asyncio.ensure_future(directory.key(KEY.digest))
-    await asyncio.sleep(0)
+    await settle()
     waiting.cancel()
     asked.answers.set()
-    for _ in range(5):
-        await asyncio.sleep(0)
+    await settle()
     asked.away = False
     assert await directory.key(KEY.digest) == KEY
 
@@ -230,8 +250,7 @@ async def test_what_is_saved_is_seen_at_once(directory: CachedDirectory, asked: 
 async def test_an_answer_from_before_a_save_is_not_remembered(directory: CachedDirectory, asked: Asked) -> None:
     asked.answers.clear()
     before = asyncio.ensure_future(directory.key(KEY.digest))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await settle()
     revoked = replace(KEY, revoked_ms=NOW_MS)
     await directory.save_key(revoked)
     asked.answers.set()

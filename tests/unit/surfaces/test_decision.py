@@ -145,6 +145,7 @@ def test_afterwards_the_decision_has_what_came_of_it() -> None:
         attempts=(FAILED, SERVED),
         outcome="served",
         finish_reason="stop",
+        upstream_finish_reason="end_turn",
         latency_ms=950,
         ttft_ms=60,
         settled_ms=7_950,
@@ -157,6 +158,8 @@ def test_afterwards_the_decision_has_what_came_of_it() -> None:
     assert (made["latency_ms"], made["ttft_ms"]) == (950, 60)
     assert (made["requested_model"], made["surface"], made["stream"]) == ("auto", "plain", True)
     assert "upstream" not in str(made)
+    assert "end_turn" not in str(made)
+    assert recorded_decision(settled, None, with_hosts=True)["upstream_finish_reason"] == "end_turn"
 
 
 def test_an_open_record_says_so() -> None:
