@@ -18,6 +18,7 @@ BIN := .venv/bin
 UV_READY := .uv/ready-$(UV_VERSION)
 DEV_READY := .venv/.ready
 SAM_READY := .venv-sam/.ready
+CHECKOV_READY := .venv-checkov/.ready
 
 # `sam build` and the staging script look for uv on the path.
 export PATH := $(CURDIR)/.uv/bin:$(PATH)
@@ -25,17 +26,20 @@ unexport VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help dev test check lint test-3.13 soak matrix eval-routing routing-docs real real-pins format lock uv sam stage build clean
+.PHONY: help dev lambda test check lint test-3.13 soak matrix eval-routing routing-docs settings-docs instructions real real-pins format lock uv sam stage build clean
 
 help: ## Show this list
 	@echo "Headrace. Targets:"
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
-	@echo "Variables: PYTHON=python3 (3.11 or newer), WORKERS=2 (parallel tests), ARGS= (for dev, stage, build)"
+	@echo "Variables: PYTHON=python3 (3.11 or newer), WORKERS=2 (parallel tests), ARGS= (for dev, lambda, stage, build)"
 
 dev: $(DEV_READY) ## Install, then serve on 127.0.0.1:8080 with a real small model; ARGS='--port 9000'
 	@$(BIN)/headrace dev $(ARGS)
 
-test: lint $(SAM_READY) ## Install, then the whole gate: everything that must pass before a commit lands
+lambda: $(DEV_READY) ## Install, then serve the streaming function as Lambda runs it, on 127.0.0.1:8080; ARGS='--port 9000'
+	@$(BIN)/headrace lambda $(ARGS)
+
+test: lint $(SAM_READY) $(CHECKOV_READY) ## Install, then the whole gate: everything that must pass before a commit lands
 	@if [ -n "$(PYTHON313)" ]; then $(MAKE) --no-print-directory test-3.13; fi
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov
 	@if [ -z "$(PYTHON313)" ]; then $(SAY_NO_313); fi
@@ -56,7 +60,7 @@ test-3.13: $(UV_READY) ## Unit tests on Python 3.13, the version that Lambda run
 	@UV_PROJECT_ENVIRONMENT=.venv-3.13 $(UV) sync --quiet --frozen --group dev --python "$(PYTHON313)"
 	HYPOTHESIS_PROFILE=brief .venv-3.13/bin/pytest -q -p no:cacheprovider -n $(WORKERS) tests/unit
 
-soak: $(DEV_READY) $(SAM_READY) ## Every test with thousands of examples, and the slow ones: takes long
+soak: $(DEV_READY) $(SAM_READY) $(CHECKOV_READY) ## Every test with thousands of examples, and the slow ones: takes long
 	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -n $(WORKERS) --dist loadgroup --timeout 3600 -m 'not real'
 
 real: $(DEV_READY) ## Programs of real client SDKs against a running gateway; ARGS='-k langchain'
@@ -77,8 +81,14 @@ format: $(DEV_READY) ## Format, and mend what the linter can mend
 eval-routing: $(DEV_READY) ## How well tasks, tokens and models are told; the published tables lie in HEADRACE_ROUTING_DATA
 	$(BIN)/python -m bench.routing.evaluate
 
+settings-docs: $(DEV_READY) ## Write the table of docs/settings.md again
+	$(BIN)/python -m tests.support.settings_document
+
 routing-docs: $(DEV_READY) ## Write the table and the picture of docs/routing.md again
 	$(BIN)/python -m bench.routing.tradeoff
+
+instructions: $(DEV_READY) ## Count the instructions of a request and of a chunk; keep the figures that the gate compares with
+	$(BIN)/python -m bench.instructions --write
 
 lock: $(UV_READY) ## Write uv.lock again after a change of dependencies
 	$(UV) lock
@@ -91,10 +101,10 @@ stage: $(DEV_READY) ## Lay out what the functions run, with their requirements, 
 	$(BIN)/python -m infra.scripts.stage $(ARGS)
 
 build: $(DEV_READY) $(SAM_READY) ## Stage, then build the stack's package with SAM; ARGS='--catalog FILE'
-	$(BIN)/python -m infra.scripts.build $(if $(PYTHON313),--compiler "$(PYTHON313)") $(ARGS)
+	$(BIN)/python -m infra.scripts.build $(ARGS)
 
 clean: ## Remove environments, caches and build results; data in .headrace/ stays
-	rm -rf .uv .venv .venv-3.13 .venv-real .venv-sam .stage .aws-sam .coverage .hypothesis .import_linter_cache \
+	rm -rf .uv .venv .venv-3.13 .venv-real .venv-sam .venv-checkov .stage .aws-sam .coverage .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 
 $(UV_READY):
@@ -117,6 +127,12 @@ $(SAM_READY): $(UV_READY) pyproject.toml uv.lock
 	@echo "Installing the SAM tools into .venv-sam/"
 	@[ -x .venv-sam/bin/python ] || $(UV) venv --quiet --clear --python "$(PYTHON)" .venv-sam
 	@UV_PROJECT_ENVIRONMENT=.venv-sam $(UV) sync --quiet --frozen --only-group sam
+	@touch $@
+
+$(CHECKOV_READY): $(UV_READY) pyproject.toml uv.lock
+	@echo "Installing checkov into .venv-checkov/"
+	@[ -x .venv-checkov/bin/python ] || $(UV) venv --quiet --clear --python "$(PYTHON)" .venv-checkov
+	@UV_PROJECT_ENVIRONMENT=.venv-checkov $(UV) sync --quiet --frozen --only-group checkov
 	@touch $@
 
 SAY_NO_313 = { \

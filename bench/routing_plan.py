@@ -112,7 +112,7 @@ def wanted(reading: Reading, preferences: Preferences = PLAIN, request: ChatRequ
     if cap is not None:
         worst = worst_of(
             request,
-            reading,
+            reading.prompt_tokens,
             cap_micros=cap,
             terms=Terms(),
             max_tokens_default=BUILT_IN_POLICY.max_tokens_default,

@@ -15,6 +15,7 @@ from core.providers.fields import Disposed, Fields, dispose
 from core.providers.refusals import refusable
 from core.routing.auto import Wanted, plan_auto
 from core.routing.conversations import Served, turn_before
+from core.routing.facts import prompt_tokens
 from core.routing.offers import Offer
 from core.routing.payers import free_vendors, view_of
 from core.routing.plan import Named, plan_named
@@ -107,12 +108,17 @@ class Asked:
         return self.parts.router.read(self.request)
 
     @cached_property
+    def prompt_tokens(self) -> int:
+        """An estimate of what the request sends, in tokens; a fraction of the price of reading it."""
+        return prompt_tokens(self.request)
+
+    @cached_property
     def worst(self) -> Worst:
         """The most that the request can use."""
         policy, most_output = self.effective.policy, self.workspace.plan.max_output_tokens
         return worst_of(
             self.request,
-            self.reading,
+            self.prompt_tokens,
             cap_micros=self.effective.max_cost_micros,
             terms=self.terms,
             max_tokens_default=min(policy.max_tokens_default, most_output or policy.max_tokens_default),
@@ -126,8 +132,7 @@ class Asked:
         plan, request = self.workspace.plan, self.request
         if plan.max_input_tokens is not None or plan.max_output_tokens is not None:
             field = "max_completion_tokens" if "max_completion_tokens" in request.written else "max_tokens"
-            prompt_tokens = self.reading.prompt_tokens
-            check_plan(plan, prompt_tokens=prompt_tokens, max_tokens=request.max_tokens, limit_field=field)
+            check_plan(plan, prompt_tokens=self.prompt_tokens, max_tokens=request.max_tokens, limit_field=field)
 
     def _bound(self) -> Worst | None:
         """What bounds the charge: a cap of the request's, or a limit in money, for which all prices must be known."""

@@ -1,7 +1,8 @@
-"""One attempt at one host: a pump task reads the upstream, a watchdog bounds its silence, a queue bounds its lead."""
+"""One attempt at one host: a pump task reads the upstream, a timer bounds its silence, a queue bounds its lead."""
 
 import asyncio
 import math
+from collections import deque
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -10,7 +11,7 @@ from core.chat import Usage
 from core.decision import Leg, Plan
 from core.errors import DeadlineExceeded, FirstTokenTimeout, GatewayError, SilentUpstream
 from core.events import Event, ReasoningDelta, UsageReported, is_answer, is_token
-from core.ports import Clock
+from core.ports import Clock, Timer
 
 Batch: TypeAlias = tuple[Event, ...]
 """The events of one upstream read; empty when bytes came that completed no event."""
@@ -24,6 +25,11 @@ def commits(batch: Batch, plan: Plan) -> bool:
         return False
     counts = is_answer if plan.hold_reasoning else is_token
     return any(counts(event) for event in batch)
+
+
+def _wake(who: "asyncio.Future[None] | None") -> None:
+    if who is not None and not who.done():
+        who.set_result(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +64,16 @@ class Attempt:
         self._request_started = request_started
         self._deadline = request_started + plan.deadline_s
         self._thinking_deadline = request_started + plan.thinking_deadline_s
-        self._queue: asyncio.Queue[Batch | _End] = asyncio.Queue(QUEUE_BATCHES)
+        self._queue: deque[Batch] = deque()
+        self._arrival: asyncio.Future[None] | None = None
+        self._room: asyncio.Future[None] | None = None
         self._last_byte = self.started
         self._has_token = False
         self._has_committed = False
         self._is_reading = True
         self._end: _End | None = None
         self._pump = asyncio.ensure_future(self._read())
-        self._watchdog = asyncio.ensure_future(self._watch())
+        self._timer = self._armed()
 
     async def batches(self) -> AsyncGenerator[Batch, None]:
         """What the upstream sends, read by read.
@@ -74,19 +82,23 @@ class Attempt:
             GatewayError: The attempt failed; what was yielded before stays valid.
         """
         while True:
-            if self._end is not None and self._queue.empty():
+            while self._queue:
+                batch = self._queue.popleft()
+                _wake(self._room)
+                yield batch
+            if self._end is not None:
                 if self._end.error is not None:
                     raise self._end.error
                 return
-            item = await self._queue.get()
-            if not isinstance(item, _End):
-                yield item
+            self._arrival = asyncio.get_running_loop().create_future()
+            await self._arrival
 
     async def close(self) -> None:
         """Stop reading and wait until the upstream call is closed."""
-        self._pump.cancel()
-        self._watchdog.cancel()
-        await asyncio.gather(self._pump, self._watchdog, return_exceptions=True)
+        self._timer.cancel()
+        if not self._pump.done():
+            self._pump.cancel()
+            await asyncio.wait([self._pump])
 
     async def _read(self) -> None:
         end = _End()
@@ -98,9 +110,13 @@ class Attempt:
                         self.usage = event.usage
                 if not self._has_committed and batch:
                     self._note(batch)
-                self._is_reading = False
-                await self._queue.put(batch)
-                self._is_reading = True
+                self._queue.append(batch)
+                _wake(self._arrival)
+                if len(self._queue) >= QUEUE_BATCHES:
+                    self._is_reading = False
+                    self._room = asyncio.get_running_loop().create_future()
+                    await self._room
+                    self._is_reading = True
         except GatewayError as error:
             end = _End(error)
         except Exception as error:  # a fault of ours must reach the caller as one, not hang it
@@ -121,19 +137,20 @@ class Attempt:
     def _finish(self, end: _End) -> None:
         if self._end is None:
             self._end = end
-            if not self._queue.full():  # a full queue wakes its reader by itself
-                self._queue.put_nowait(end)
+            _wake(self._arrival)
 
-    async def _watch(self) -> None:
-        while True:
-            due, error = self._next_bound()
-            now = self._clock.monotonic()
-            if now >= due:
-                break
-            # The first byte can bring a bound that is nearer than the one slept on, but never nearer than this.
-            await self._clock.sleep_until(min(due, now + self._budgets.silence_s))
-        self._finish(_End(error))
-        self._pump.cancel()
+    def _armed(self) -> Timer:
+        # The first byte can bring a bound that is nearer than the one waited for, but never nearer than this.
+        soonest = self._clock.monotonic() + self._budgets.silence_s
+        return self._clock.call_at(min(self._next_bound()[0], soonest), self._look)
+
+    def _look(self) -> None:
+        due, error = self._next_bound()
+        if self._clock.monotonic() < due:
+            self._timer = self._armed()
+        else:
+            self._finish(_End(error))
+            self._pump.cancel()
 
     def _next_bound(self) -> tuple[float, GatewayError]:
         """The moment at which this attempt fails if nothing changes until then, and the failure."""

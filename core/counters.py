@@ -6,6 +6,7 @@ what is under way has none.
 """
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 MICROS: Final = "micros"
@@ -48,6 +49,7 @@ def unit_of(counter: str) -> str:
     return counter.partition(":")[0]
 
 
+@lru_cache(maxsize=1024)
 def ends_ms(counter: str) -> int | None:
     """When the period of a counter is over, in Unix milliseconds; None for those that count on and on."""
     period = counter.partition(":")[2]
@@ -69,4 +71,9 @@ def has_lapsed(counter: str, now_ms: int) -> bool:
 
 
 def _stamp(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M")
+    return _minute(at_ms // 60_000)
+
+
+@lru_cache(maxsize=64)
+def _minute(minute: int) -> str:
+    return datetime.fromtimestamp(minute * 60, UTC).strftime("%Y-%m-%dT%H:%M")

@@ -168,7 +168,7 @@ class Decision:
     pick: str
     policy: str
     optimize: Objective
-    alternatives: tuple[Alternative, ...]
+    alternatives: Sequence[Alternative]
     reasoning: str
     task: str | None = None
     task_confidence: float | None = None

@@ -42,7 +42,8 @@ def demand_of(
     whole = worst()
     once = replace(whole, calls=1)
     twice = replace(whole, calls=1, prompt_tokens=whole.longest_prompt)
-    return Demand(limited, _most(once, hosts, terms), _most(twice, hosts, terms))
+    call = _most(once, hosts, terms)
+    return Demand(limited, call, call if twice == once else _most(twice, hosts, terms))
 
 
 def within(request: ChatRequest, most_output: int | None, target: Target) -> ChatRequest:

@@ -11,8 +11,9 @@ from core.parts import Parts
 from core.prepare import AUTO, prepare
 from core.presentation import Head, Presentation
 from core.record import Record
+from core.reservation import LEASE_S
 from core.seen import Seen
-from core.settlement import LEASE_S, Account
+from core.settlement import Account, Outcome
 from core.surfaces.openai_chat import ParsedChat, StreamRenderer, parse_chat
 from core.surfaces.surface import Surface
 from core.tenant import Key
@@ -116,6 +117,10 @@ class Exchange:
         if self._walk is not None:
             await self._walk.leave()
         note_use(self._parts, self._key)
+
+    async def outcome(self) -> Outcome | None:
+        """What came of it, to be asked after `leave`; None where it was refused before it had a record."""
+        return None if self._walk is None else await self._walk.outcome()
 
     def error_frame(self, error: GatewayError) -> bytes:
         """The frames that end a stream whose head went out before `start` failed."""

@@ -91,7 +91,7 @@ class Failed:
 Step: TypeAlias = AttemptBegan | Committed | EventBatch | AttemptEnded | Failed
 
 
-async def execute(plan: Plan, call: Call, clock: Clock, jitter: Callable[[], float]) -> AsyncGenerator[Step, None]:
+def execute(plan: Plan, call: Call, clock: Clock, jitter: Callable[[], float]) -> AsyncGenerator[Step, None]:
     """Walk the chain.
 
     Args:
@@ -104,10 +104,7 @@ async def execute(plan: Plan, call: Call, clock: Clock, jitter: Callable[[], flo
         `AttemptBegan` and `AttemptEnded` for each attempt, `Committed` once, then batches; `Failed` last when the
         answer is not complete.
     """
-    walk = _Walk(plan, call, clock, jitter)
-    async with aclosing(walk.steps()) as steps:
-        async for step in steps:
-            yield step
+    return _Walk(plan, call, clock, jitter).steps()
 
 
 class _Walk:

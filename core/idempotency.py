@@ -21,6 +21,7 @@ from core.parts import Parts
 from core.ports import Sealer
 from core.presentation import Head
 from core.record import LOST
+from core.settlement import Outcome
 from core.surfaces.surface import Surface
 from core.tenant import Key
 from core.waiting import finish_by, from_store
@@ -166,6 +167,10 @@ class IdempotentExchange:
         if self._holds:
             self._holds = False
             self._parts.background.start(self._bounded(self._drop()))
+
+    async def outcome(self) -> Outcome | None:
+        """What came of it, to be asked after `leave`; None where no model was to be called for it."""
+        return await self._exchange.outcome()
 
     def error_frame(self, error: GatewayError) -> bytes:
         """The frames that end a stream whose head went out before `start` failed."""

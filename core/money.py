@@ -4,10 +4,12 @@ A price of one US dollar per million tokens is 1,000,000 pico-dollars a token; t
 two thousand. Nothing here is a float.
 """
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from core.chat import Usage
@@ -21,11 +23,24 @@ def pico_per_token(usd_per_million: Decimal) -> int:
     Raises:
         ValueError: The price is negative, not a number, or finer than a pico-dollar a token.
     """
-    if not usd_per_million.is_finite() or usd_per_million < 0:
+    return _whole_pico(usd_per_million, decimal_places=6)
+
+
+def pico_per_request(usd: Decimal) -> int:
+    """Turn a list price in US dollars for a request into pico-dollars.
+
+    Raises:
+        ValueError: The price is negative, not a number, or finer than a pico-dollar.
+    """
+    return _whole_pico(usd, decimal_places=12)
+
+
+def _whole_pico(price: Decimal, *, decimal_places: int) -> int:
+    if not price.is_finite() or price < 0:
         raise ValueError("a price is a number that is not negative")
-    pico = usd_per_million * 1_000_000
+    pico = price * 10**decimal_places
     if pico != pico.to_integral_value():
-        raise ValueError("a price has at most six decimal places")
+        raise ValueError(f"a price has at most {decimal_places} decimal places")
     return int(pico)
 
 
@@ -67,14 +82,18 @@ class ContextTier:
 class Prices:
     """What a host asks for a model: base rates, context tiers by rising threshold, and what a service tier changes.
 
-    `service_tiers` are multipliers of everything; `service_prices` whole price lists, for the service tiers whose
-    classes of token share no multiplier.
+    `per_request` is asked for every call beside its tokens, and a call costs `minimum` at least, both in pico-dollars
+    (fees of searching models; floors such as Groq's ten seconds of sound; sources read 2026-12-01). `service_tiers` are
+    multipliers of everything; `service_prices` whole price lists, for the service tiers whose classes of token share no
+    multiplier.
     """
 
     base: Rates
     tiers: tuple[ContextTier, ...] = ()
     service_tiers: Mapping[str, Fraction] = field(default_factory=dict)
     service_prices: Mapping[str, "Prices"] = field(default_factory=dict)
+    per_request: int = 0
+    minimum: int = 0
 
     def rates(self, input_tokens: int) -> Rates:
         """The rates of a request with that much input."""
@@ -84,22 +103,30 @@ class Prices:
                 chosen = tier.rates
         return chosen
 
+    def beside(self, tokens: int) -> int:
+        """What a call costs beside its tokens, which come to so many pico-dollars: the fee, or what a minimum lacks."""
+        return max(self.per_request, self.minimum - tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A host's price for one call, in pico-dollars (exact; a service tier may leave a fraction)."""
+    """A host's price for one call, in pico-dollars (exact; a service tier may leave a fraction).
+
+    `request` is what it asks for the call itself, whatever its tokens come to.
+    """
 
     input: Fraction
     output: Fraction
+    request: Fraction = Fraction(0)
 
     @property
     def total(self) -> Fraction:
-        """Input plus output."""
-        return self.input + self.output
+        """All parts together."""
+        return self.input + self.output + self.request
 
     def __add__(self, other: "Cost") -> "Cost":
         """Both calls together."""
-        return Cost(self.input + other.input, self.output + other.output)
+        return Cost(self.input + other.input, self.output + other.output, self.request + other.request)
 
 
 NO_COST = Cost(Fraction(0), Fraction(0))
@@ -110,7 +137,8 @@ def price(usage: Usage, prices: Prices) -> Cost:
 
     Each token is counted in one class: reads and writes of a cache, audio and images are taken out of the input,
     reasoning and audio out of the output (wire reference, section 10.2, read 2026-11-30). A host that reports more
-    parts than its total is charged for the parts.
+    parts than its total is charged for the parts. Where it reports no token at all, nothing was bought: neither a fee
+    nor a minimum is due.
     """
     prices = prices.service_prices.get(usage.service_tier or "", prices)
     rates = prices.rates(usage.input_tokens)
@@ -127,11 +155,14 @@ def price(usage: Usage, prices: Prices) -> Cost:
         (usage.reasoning_tokens or 0, _or(rates.reasoning, rates.output)),
         (usage.output_audio_tokens, _or(rates.output_audio, rates.output)),
     )
-    factor = prices.service_tiers.get(usage.service_tier or "", Fraction(1))
-    return Cost(
-        input=factor * _sum(usage.input_tokens, rates.input, input_parts),
-        output=factor * _sum(usage.output_tokens, rates.output, output_parts),
-    )
+    factor = prices.service_tiers.get(usage.service_tier or "")
+    read = _sum(usage.input_tokens, rates.input, input_parts)
+    written = _sum(usage.output_tokens, rates.output, output_parts)
+    is_used = usage.total_tokens or any(tokens for tokens, _ in (*input_parts, *output_parts))
+    beside = prices.beside(read + written) if is_used else 0
+    if factor is None:
+        return Cost(Fraction(read), Fraction(written), Fraction(beside))
+    return Cost(factor * read, factor * written, factor * beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,24 +187,38 @@ class Charge:
     input: int
     output: int
     guardrail: int = 0
+    request: int = 0
 
 
-def charge(costs: Iterable[Cost], terms: Terms) -> Charge:
+def charge(costs: Sequence[Cost], terms: Terms) -> Charge:
     """The charge for a request: its calls' costs, markup, discount and checks, rounded once, half up.
 
-    The rounded parts are reconciled to the rounded total by largest remainder (ties: input, output, guardrail).
+    The rounded parts are reconciled to the rounded total by largest remainder (ties: input, output, guardrail,
+    request).
     """
-    cost = sum(costs, NO_COST)
-    factor = (1 + terms.markup) * (1 - terms.discount) if terms.provider_cost else Fraction(0)
-    exact = [
-        part / PICO_PER_MICRO for part in (cost.input * factor, cost.output * factor, Fraction(terms.guardrail_pico))
-    ]
-    total = _half_up(sum(exact, Fraction(0)))
-    parts = [int(part) for part in exact]
-    by_remainder = sorted(range(len(exact)), key=lambda index: (parts[index] - exact[index], index))
+    first, *others = costs or (NO_COST,)
+    cost = sum(others, first)
+    factor = _factor(terms.markup, terms.discount) if terms.provider_cost else Fraction(0)
+    # In whole numbers over one denominator: exact as fractions are, at a tenth of their price.
+    over = math.lcm(cost.input.denominator, cost.output.denominator, cost.request.denominator) * factor.denominator
+    read, written, asked = (
+        part.numerator * (over // (part.denominator * factor.denominator)) * factor.numerator
+        for part in (cost.input, cost.output, cost.request)
+    )
+    exact = (read, written, terms.guardrail_pico * over, asked)
+    micro = over * PICO_PER_MICRO
+    total = (2 * sum(exact) + micro) // (2 * micro)
+    parts = [part // micro for part in exact]
+    by_remainder = sorted(range(len(exact)), key=lambda index: (-(exact[index] % micro), index))
     for index in by_remainder[: total - sum(parts)]:
         parts[index] += 1
     return Charge(total, *parts)
+
+
+@lru_cache(maxsize=1024)
+def _factor(markup: Fraction, discount: Fraction) -> Fraction:
+    """What a host's price is multiplied by."""
+    return (1 + markup) * (1 - discount)
 
 
 def dollars(micros: int) -> float:
@@ -181,14 +226,10 @@ def dollars(micros: int) -> float:
     return micros / 1_000_000
 
 
-def _sum(total: int, rate: int, parts: tuple[tuple[int, int], ...]) -> Fraction:
+def _sum(total: int, rate: int, parts: tuple[tuple[int, int], ...]) -> int:
     plain = max(0, total - sum(tokens for tokens, _ in parts))
-    return Fraction(plain * rate + sum(tokens * part_rate for tokens, part_rate in parts))
+    return plain * rate + sum(tokens * part_rate for tokens, part_rate in parts)
 
 
 def _or(rate: int | None, fallback: int) -> int:
     return fallback if rate is None else rate
-
-
-def _half_up(value: Fraction) -> int:
-    return int(value + Fraction(1, 2))

@@ -22,7 +22,7 @@ class Parts:
     processes of hosts' health, `sealer` seals all else; None where there is no key to seal with. `jitter` gives
     random numbers from 0 to 1, `new_request_id` `req-` and 32 hex digits that rise with time. `header_prefix`
     stands before the names of our own response headers. `stream_silence_s` is how long a host may be silent in a
-    stream, in seconds.
+    stream, in seconds. `host_regions` are the only regions that requests may be sent to, None for all.
     """
 
     catalog: Catalog
@@ -41,3 +41,4 @@ class Parts:
     sealer: Sealer | None = None
     header_prefix: str = "X-Inferbase-"
     stream_silence_s: float = STREAM_SILENCE_S
+    host_regions: tuple[str, ...] | None = None

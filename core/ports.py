@@ -1,6 +1,6 @@
 """What the gateway needs from outside, in its own words. Every method may raise `StoreUnavailable`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,6 +12,14 @@ from core.reservation import Admission, Amount, Counters, Reservation, Standing
 from core.tenant import Key, Organisation, OwnKey, Plan
 from core.totals import By, Total
 from core.workspace import Opinion, Workspace
+
+
+class Timer(Protocol):
+    """What was asked to happen later."""
+
+    def cancel(self) -> None:
+        """Let it not happen; too late, or a second time, this does nothing."""
+        ...
 
 
 class Clock(Protocol):
@@ -29,6 +37,10 @@ class Clock(Protocol):
         """Return once `monotonic()` has reached `moment`; at once if it has."""
         ...
 
+    def call_at(self, moment: float, callback: Callable[[], object]) -> Timer:
+        """Call back on the running loop, once `monotonic()` has reached `moment`; never before this returns."""
+        ...
+
 
 class Ledger(Protocol):
     """Request records. Ids and times are arguments; writes are atomic for one record."""
@@ -42,10 +54,7 @@ class Ledger(Protocol):
         ...
 
     async def mark(self, record: Record) -> None:
-        """Note the attempts so far on a record that is still open, for whoever settles it; otherwise do nothing.
-
-        Its lease stays as it is.
-        """
+        """Note the attempts so far on a record that is still open, but no lease; otherwise do nothing."""
         ...
 
     async def settle(self, record: Record) -> bool:
@@ -193,11 +202,11 @@ class Directory(Protocol):
         """Note that a key was used; an earlier time than the one known, or an unknown key, changes nothing."""
         ...
 
-    async def pay_in(self, org: str, payment: str, micros: int, now_ms: int) -> bool:
+    async def pay_in(self, org: str, payment: str, micros: int, now_ms: int) -> int | None:
         """Add a payment, in micro-dollars, to what an organisation paid in; a negative one takes back.
 
         Returns:
-            True if it was added; False if there is a payment of that name already, or no such organisation.
+            None once it was added; else what the payment of that name came to before, 0 without such organisation.
 
         Raises:
             InvalidRequest: The credits would pass 2^63 - 1 micro-dollars on either side of 0; nothing was added.

@@ -68,8 +68,14 @@ async def prepare(parts: Parts, surface: Surface, key: Key, parsed: ParsedChat, 
     offer = parts.router.offers.of(workspace)
     model = None if request.model == AUTO else named_model(offer.catalog, key, request.model)
     turns, tool_memory = await _recall(parts, key.org, request)
-    silence, whole = parts.stream_silence_s, not request.stream
-    effective = narrow(policy, parsed.preferences, offer.catalog.id_of, whole=whole, stream_silence_s=silence)
+    effective = narrow(
+        policy,
+        parsed.preferences,
+        offer.catalog.id_of,
+        whole=not request.stream,
+        stream_silence_s=parts.stream_silence_s,
+        host_regions=parts.host_regions,
+    )
     if policy.own_keys is OwnKeyUse.ONLY:
         hosts = owned_hosts(effective.hosts, offer.catalog.vendors.values(), workspace.own_keys)
         effective = replace(effective, hosts=hosts)

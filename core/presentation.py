@@ -1,18 +1,17 @@
 """What the caller of one request is shown: the only place where an exchange touches its surface."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.catalog.model import Target
 from core.chat import FinishReason, Json
-from core.events import fold
 from core.money import Terms
 from core.prepare import Prepared
 from core.record import AttemptRow
 from core.repair import Repaired
 from core.seen import Seen
 from core.settlement import Settlement
-from core.surfaces.decision import LIST_PRICE, routing_object
+from core.surfaces.decision import LIST_PRICE, attempted, decided_object
 from core.surfaces.headers import answer_headers
 from core.surfaces.json_text import to_json
 from core.surfaces.openai_chat import StreamRenderer, render_reply, usage_object
@@ -45,6 +44,7 @@ class Presentation:
     created: int
     ready: Prepared
     header_prefix: str
+    _decided: dict[bool, Mapping[str, Json]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def renderer(self, served: Target | None) -> StreamRenderer:
         """A renderer for the stream; before a commit the model is the one that was ranked first."""
@@ -95,16 +95,16 @@ class Presentation:
         full: bool = False,
     ) -> Mapping[str, Json]:
         """The routing object as it stands; `full` lists everything, as the record does."""
-        decision = self.ready.decision
-        return routing_object(
-            self.request_id,
-            self.created,
-            decision,
-            model=served.model.id if served else decision.pick,
+        decided = self._decided.get(full)
+        if decided is None:
+            decided = decided_object(self.request_id, self.created, self.ready.decision, full=full)
+            self._decided[full] = decided
+        return attempted(
+            decided,
+            model=served.model.id if served else self.ready.decision.pick,
             attempts=attempts,
             truncated=_truncated(seen),
             terms=terms,
-            full=full,
         )
 
     def usage(
@@ -129,5 +129,5 @@ class Presentation:
 
 
 def _truncated(seen: Seen) -> str | None:
-    finishes = [choice.finish for choice in fold(seen.events).choices]
+    finishes = [choice.finish for choice in seen.reply.choices]
     return "max_tokens" if FinishReason.LENGTH in finishes else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from core.chat import Json, Usage
-from core.money import Charge
+from core.money import Charge, Cost
 from core.reservation import Reservation
 
 RECORD_VERSION = 1
@@ -17,8 +17,8 @@ LOST = "lost"
 class AttemptRow:
     """One attempt at one host.
 
-    `usage` is what the host reported, None when it reported nothing; `input_pico` and `output_pico` price it, exactly,
-    None while the host's price is unknown. `charged` says whether the caller pays for it. `ms` is how long it took.
+    `usage` is what the host reported, None when it reported nothing; `cost` prices it, exactly, None while the host's
+    price is unknown. `charged` says whether the caller pays for it. `ms` is how long it took.
     `own_key` tells that the organisation's own key was used: it pays the host itself, and nothing here.
     `likely_pico` is what the host probably asks for a call that told no usage because our process died; it is never
     charged.
@@ -29,8 +29,7 @@ class AttemptRow:
     outcome: str
     ms: int
     usage: Usage | None = None
-    input_pico: Fraction | None = None
-    output_pico: Fraction | None = None
+    cost: Cost | None = None
     charged: bool = False
     upstream_status: int | None = None
     upstream_code: str | None = None

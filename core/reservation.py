@@ -18,6 +18,9 @@ Counters: TypeAlias = Mapping[str, int]
 ORGANISATION: Final = "org"
 """The subject that an organisation itself is."""
 
+LEASE_S: Final = 90
+"""How long what a process holds stays taken after it has died."""
+
 
 def key_subject(key_id: str) -> str:
     """The subject that a key is."""

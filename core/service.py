@@ -16,7 +16,7 @@ from core.parts import Parts
 from core.prepare import prepare
 from core.record import Record
 from core.recorded import record_id, recorded_usage, there
-from core.shelf import Shelf, usable_models
+from core.shelf import Shelf, hosted, usable_models
 from core.surfaces.decision import listed_decision, recorded_decision, routing_object
 from core.surfaces.decisions_question import DecisionsQuestion
 from core.surfaces.feedback import feedback_object, parse_feedback
@@ -155,11 +155,12 @@ class Service:
             StoreUnavailable: It cannot be looked up.
         """
         if key is None:
-            return Shelf(self.parts.catalog, self.parts.catalog.models)
+            return Shelf(self.parts.catalog, hosted(self.parts.catalog.models, self.parts.host_regions))
         note_use(self.parts, key)
         workspace = await workspace_of(self.parts, key.org)
         catalog = self.parts.router.offers.of(workspace).catalog
-        return Shelf(catalog, usable_models(catalog, workspace, key), workspace.opinions)
+        usable = hosted(usable_models(catalog, workspace, key), self.parts.host_regions)
+        return Shelf(catalog, usable, workspace.opinions)
 
     async def usage(self, key: Key, question: UsageQuestion) -> Mapping[str, Json]:
         """A page of the usage report of the key's organisation.

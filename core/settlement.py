@@ -1,7 +1,7 @@
 """Keeps the account of one request: its record, its attempts, what they cost; settles it once."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,11 +15,8 @@ from core.holding import Holding
 from core.money import Charge, Terms
 from core.parts import Parts
 from core.record import LOST, AttemptRow, Record, settled
-from core.reservation import Amount
+from core.reservation import LEASE_S, Amount
 from core.waiting import finish_by
-
-LEASE_S = 90
-"""How long what a process holds stays taken after it has died."""
 
 RENEWED_S = 30
 MOST_SILENT_S = 900
@@ -41,6 +38,20 @@ class Settlement:
     ttft_ms: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a request.
+
+    `record` is as it was settled, `error` what kept the answer from being complete. `ended_ms` is when each of the
+    record's attempts ended, in Unix milliseconds; `spills` how often the store did not take the record.
+    """
+
+    record: Record
+    error: GatewayError | None
+    ended_ms: tuple[int, ...]
+    spills: int
+
+
 class Account:
     """One request's account.
 
@@ -55,11 +66,13 @@ class Account:
         self._parts = parts
         self._record = record
         self._rows: list[AttemptRow] = []
+        self._ended_ms: list[int] = []
+        self._spills = 0
+        self._settled: tuple[Record, GatewayError | None, asyncio.Task[None]] | None = None
         self._opening = parts.background.start(self._open())
         self._marking = self._opening
         self._heard = parts.clock.monotonic()
-        # Not in the background's care: who waits for that to be idle does not wait for requests that are under way.
-        self._renewing = asyncio.ensure_future(self._keep_lease())
+        self._renewing = parts.clock.call_at(self._heard + RENEWED_S, self._keep_lease)
         self.terms = terms
         self.holding = holding
 
@@ -76,25 +89,22 @@ class Account:
 
     async def opened(self) -> None:
         """Return once the record is kept, in the store or in the spill."""
-        await asyncio.shield(self._opening)
+        if not self._opening.done():
+            await asyncio.shield(self._opening)
 
     def alive(self) -> None:
         """Note that something was heard of the request."""
         self._heard = self._parts.clock.monotonic()
 
-    def mark(self, target: Target, ms: int, likely_pico: Fraction | None) -> None:
+    def mark(self, target: Target, ms: int, likely_pico: Callable[[], Fraction | None]) -> None:
         """Note the attempts so far, and the one that now serves, on the open record. Nobody waits for it.
 
         Args:
             target: The host that serves.
             ms: How long its attempt took until now.
-            likely_pico: What it probably asks for the answer, in pico-dollars, or None.
+            likely_pico: What it probably asks for the answer, in pico-dollars, or None; asked once it is written.
         """
-        likely_pico = likely_pico if target.owner is None else None
-        own_key = target.owner is not None
-        row = AttemptRow(target.model.id, target.name, LOST, ms, likely_pico=likely_pico, own_key=own_key)
-        marked = replace(self._record, attempts=(*self._rows, row), model=target.model.id)
-        self._marking = self._parts.background.start(self._mark(marked, self._marking))
+        self._marking = self._parts.background.start(self._mark(self.rows, target, ms, likely_pico, self._marking))
 
     def ended(self, step: AttemptEnded, estimate: Usage | None = None) -> None:
         """Add an attempt. `estimate` stands for the usage that a host which served did not report."""
@@ -108,7 +118,7 @@ class Account:
             self._parts.journal.fault(self._record.request_id, error)
         if isinstance(error, OwnKeyFailure):
             self._parts.background.start(self._parts.own_keys.failed(self._record.org, step.target.vendor.name))
-        self._rows.append(
+        self._add(
             attempt_row(
                 step.target,
                 step.outcome,
@@ -122,7 +132,7 @@ class Account:
 
     def left(self, target: Target, ms: int, usage: Usage | None) -> None:
         """Add the attempt that was under way when its caller left."""
-        self._rows.append(attempt_row(target, "caller_left", ms, usage, self._record.created_ms / 1000))
+        self._add(attempt_row(target, "caller_left", ms, usage, self._record.created_ms / 1000))
 
     async def settle(
         self,
@@ -154,35 +164,65 @@ class Account:
             decision=decision,
         )
         # A task of its own: a caller who leaves now must not undo it.
-        await asyncio.shield(self._parts.background.start(self._keep(record)))
+        keeping = self._parts.background.start(self._keep(record))
+        self._settled = record, error, keeping
+        await asyncio.shield(keeping)
         self._parts.sharing.after_response()
         return Settlement(record.usage, record.charge, rows, terms, record.latency_ms or 0, ttft_ms)
+
+    async def outcome(self) -> Outcome | None:
+        """What came of the request, once its record is kept; None if it was never settled."""
+        if self._settled is None:
+            return None
+        record, error, keeping = self._settled
+        await asyncio.wait([keeping])
+        return Outcome(record, error, tuple(self._ended_ms), self._spills)
+
+    def _add(self, row: AttemptRow) -> None:
+        self._rows.append(row)
+        self._ended_ms.append(round(self._parts.clock.now() * 1000))
+
+    def _spill(self, record: Record) -> None:
+        self._spills += 1
+        self._parts.journal.spill(record)
 
     async def _open(self) -> None:
         clock = self._parts.clock
         try:
             await finish_by(clock, clock.monotonic() + OPEN_S, self._parts.store.open(self._record))
         except (StoreUnavailable, TimeoutError):
-            self._parts.journal.spill(self._record)
+            self._spill(self._record)
 
-    async def _keep_lease(self) -> None:
-        """Extend the lease again and again, also while the host is silent; until the request is settled."""
+    def _keep_lease(self) -> None:
+        """Extend the lease, now and again and again, also while the host is silent; until the request is settled."""
         clock = self._parts.clock
+        lease_until_ms = round((clock.now() + LEASE_S) * 1000)
+        self._record = replace(self._record, lease_until_ms=lease_until_ms)
+        self._parts.background.start(self._renew(self._record))
         moment = clock.monotonic() + RENEWED_S
-        while moment < self._heard + MOST_SILENT_S:
-            await clock.sleep_until(moment)
-            lease_until_ms = round((clock.now() + LEASE_S) * 1000)
-            self._record = replace(self._record, lease_until_ms=lease_until_ms)
-            self._parts.background.start(self._renew(self._record))
-            moment += RENEWED_S
+        if moment < self._heard + MOST_SILENT_S:
+            self._renewing = clock.call_at(moment, self._keep_lease)
 
     async def _renew(self, record: Record) -> None:
         # Another try comes with the next third of the lease.
         with suppress(StoreUnavailable):
             await self._parts.store.renew(record.org, record.request_id, record.lease_until_ms)
 
-    async def _mark(self, record: Record, before: "asyncio.Task[None]") -> None:
+    async def _mark(
+        self,
+        rows: tuple[AttemptRow, ...],
+        target: Target,
+        ms: int,
+        likely_pico: Callable[[], Fraction | None],
+        before: "asyncio.Task[None]",
+    ) -> None:
         await before
+        if self._settled is not None:
+            return
+        own_key = target.owner is not None
+        likely = None if own_key else likely_pico()
+        row = AttemptRow(target.model.id, target.name, LOST, ms, likely_pico=likely, own_key=own_key)
+        record = replace(self._record, attempts=(*rows, row), model=target.model.id)
         with suppress(StoreUnavailable):
             await self._parts.store.mark(record)
 
@@ -191,7 +231,8 @@ class Account:
         try:
             await finish_by(clock, clock.monotonic() + SETTLE_S, self._parts.store.settle(record))
         except (StoreUnavailable, TimeoutError):
-            self._parts.journal.spill(record)
+            self._spill(record)
         finally:
             # The answer does not wait for it.
-            self._parts.background.start(self.holding.settle(record))
+            if self.holding.reservation is not None:
+                self._parts.background.start(self.holding.settle(record))

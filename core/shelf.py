@@ -1,7 +1,7 @@
 """The models that a caller may use, for the lists of models."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.catalog.loader import Catalog
 from core.catalog.model import Model
@@ -25,7 +25,9 @@ class Shelf:
             NotFound: There is none that the caller may use; near matches are named.
         """
         model = self.catalog.find(name)
-        if model is None or model not in self.models:
+        if model is not None and self.models is not self.catalog.models:
+            model = next((each for each in self.models if each.id == model.id), None)
+        if model is None:
             raise unknown_model(self.catalog, name, self.models)
         return model
 
@@ -38,3 +40,11 @@ def usable_models(catalog: Catalog, workspace: Workspace, key: Key) -> Sequence[
         named = {catalog.id_of(name) for policy in policies for name in policy.allow_models or ()}
         allowed = named if allowed is None else allowed & named
     return catalog.models if allowed is None else [model for model in catalog.models if model.id in allowed]
+
+
+def hosted(models: Sequence[Model], regions: tuple[str, ...] | None) -> Sequence[Model]:
+    """The models that are hosted in one of the regions, without their hosts elsewhere; all of them for None."""
+    if regions is None:
+        return models
+    inside = [(model, tuple(host for host in model.hosts if host.promises.region in regions)) for model in models]
+    return [replace(model, hosts=hosts) for model, hosts in inside if hosts]

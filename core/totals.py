@@ -5,8 +5,9 @@ quarters (IANA time zone database 2026b).
 """
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from enum import Enum
+from operator import add, attrgetter, neg
 
 from core.record import LOST, Record
 
@@ -63,15 +64,18 @@ class Counts:
 
     def __add__(self, other: "Counts") -> "Counts":
         """Both together."""
-        return Counts(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+        return Counts(*map(add, in_order(self), in_order(other)))
 
     def __neg__(self) -> "Counts":
         """What undoes it."""
-        return Counts(*(-count for count in astuple(self)))
+        return Counts(*map(neg, in_order(self)))
 
 
 COUNTS = tuple(field.name for field in fields(Counts))
 """The names of all counts, in order."""
+
+in_order = attrgetter(*COUNTS)
+"""Gives all counts, in order."""
 
 NOTHING = Counts()
 
@@ -110,7 +114,7 @@ def counted(record: Record) -> Total:
             reasoning_tokens=usage.reasoning_tokens or 0,
             output_audio_tokens=usage.output_audio_tokens,
         )
-    return Total(bucket, Counts(*(min(count, MOST) for count in astuple(counts))))
+    return Total(bucket, Counts(*(min(count, MOST) for count in in_order(counts))))
 
 
 def summed(totals: Iterable[Total], by: Iterable[By] = By) -> list[Total]:

@@ -20,16 +20,28 @@ async def finish_by(clock: Clock, moment: float, work: Coroutine[Any, Any, T]) -
     Raises:
         TimeoutError: It was not; the work is cancelled.
     """
-    task = asyncio.ensure_future(work)
-    timer = asyncio.ensure_future(clock.sleep_until(moment))
+    task = asyncio.current_task()
+    if task is None:
+        raise AssertionError("waiting is for tasks")
+    before, is_late = task.cancelling(), False
+
+    def give_up() -> None:
+        nonlocal is_late
+        is_late = True
+        task.cancel()
+
+    timer = clock.call_at(moment, give_up)
     try:
-        await asyncio.wait({task, timer}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise TimeoutError
-        return task.result()
+        return await work
+    except asyncio.CancelledError:
+        # Of somebody else's wish that the task ends, a bound of ours knows nothing.
+        if is_late and task.cancelling() == before + 1:
+            raise TimeoutError from None
+        raise
     finally:
         timer.cancel()
-        task.cancel()
+        if is_late:
+            task.uncancel()
 
 
 async def from_store(clock: Clock, work: Coroutine[Any, Any, T]) -> T:

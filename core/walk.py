@@ -1,7 +1,10 @@
 """Walks the plan of one request, from its first call to its settled record."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 
 from core.attempt import Batch
@@ -11,7 +14,7 @@ from core.decision import Plan
 from core.demand import within
 from core.errors import GatewayError, StoreUnavailable
 from core.estimate import estimated_usage, likely_pico
-from core.events import Event, fold
+from core.events import Event
 from core.execute import AttemptBegan, AttemptEnded, Committed, EventBatch, Failed, Step, execute
 from core.memory import tool_turn
 from core.parts import Parts
@@ -21,7 +24,7 @@ from core.record import Record
 from core.repair import Repaired, once_more, reask, repaired
 from core.routing.conversations import Served
 from core.seen import Seen
-from core.settlement import SETTLE_S, Account, Settlement
+from core.settlement import SETTLE_S, Account, Outcome, Settlement
 from core.waiting import finish_by
 
 
@@ -48,6 +51,7 @@ class Walk:
         self._ttft_s: float | None = None
         self._latest: tuple[Event, ...] = ()
         self._is_settled = False
+        self._leaving: asyncio.Task[None] | None = None
         self._open: AttemptBegan | None = None
         self._steps = self._execute(ready.plan, ready.request)
 
@@ -95,7 +99,13 @@ class Walk:
         await self._steps.aclose()
         if not self._is_settled:
             self._is_settled = True
-            self._parts.background.start(self._settle_left())
+            self._leaving = self._parts.background.start(self._settle_left())
+
+    async def outcome(self) -> Outcome | None:
+        """What came of the request, once it is settled; to be asked after `leave`."""
+        if self._leaving is not None:
+            await asyncio.wait([self._leaving])
+        return await self.account.outcome()
 
     async def _whole(self) -> Head:
         try:
@@ -103,7 +113,7 @@ class Walk:
             if failure is not None:
                 await self._settle("failed", failure)
                 raise failure
-            taken = repaired(fold(self._seen.events), self.ready.request, takes_out=self.ready.policy.extract_json)
+            taken = repaired(self._seen.reply, self.ready.request, takes_out=self.ready.policy.extract_json)
             if taken.is_missing and self.ready.policy.reask_json:
                 taken = await self._reasked(taken)
             target = self._target()
@@ -133,7 +143,7 @@ class Walk:
         if await self._take_all() is not None:
             self._seen = before
             return first
-        again = repaired(fold(self._seen.events), request, takes_out=self.ready.policy.extract_json)
+        again = repaired(self._seen.reply, request, takes_out=self.ready.policy.extract_json)
         return again if again.is_missing else replace(again, wrapping="reasked")
 
     def _execute(self, plan: Plan, request: ChatRequest, *, again: bool = False) -> AsyncGenerator[Step, None]:
@@ -153,15 +163,19 @@ class Walk:
             self._ended(step)
         elif isinstance(step, Committed):
             self._served, self._ttft_s = step.target, step.ttft_s
-            ready, at_s = self.ready, self._record.created_ms / 1000
-            likely = likely_pico(ready.request, ready.decision, step.target, at_s)
-            self.account.mark(step.target, self._attempt_ms(), likely)
+            # A whole answer is all there by now, and settled at once, unless it is asked for once more.
+            if self.ready.request.stream or self.ready.policy.reask_json:
+                self.account.mark(step.target, self._attempt_ms(), partial(self._likely_pico, step.target))
         else:
             self.account.alive()
             self._seen.note(step.events, keep_text=keep_text)
             self._latest = step.events
             return True
         return False
+
+    def _likely_pico(self, target: Target) -> Fraction | None:
+        ready, at_s = self.ready, self._record.created_ms / 1000
+        return likely_pico(ready.request, ready.decision, target, at_s)
 
     def _attempt_ms(self) -> int:
         """How long the attempt that is under way has taken until now."""
@@ -187,7 +201,7 @@ class Walk:
     async def _remember(self, target: Target) -> None:
         """Keep the tool turns; a store that is away must not cost the caller the answer."""
         now_ms = round(self._parts.clock.now() * 1000)
-        for choice in fold(self._seen.events).choices:
+        for choice in self._seen.reply.choices:
             turn = tool_turn(target, choice)
             if turn is None:
                 continue
@@ -205,7 +219,7 @@ class Walk:
 
     async def _settle(self, outcome: str, error: GatewayError | None = None) -> Settlement:
         self._is_settled = True
-        choices = fold(self._seen.events).choices
+        choices = self._seen.reply.choices
         finish = choices[0].finish if choices else None
         is_timed = self._ttft_s is not None and self.ready.request.stream
         return await self.account.settle(
@@ -222,7 +236,7 @@ class Walk:
         if self._open is not None:
             target, attempt = self._open.target, self._open.attempt
             usage = attempt.usage
-            if usage is None and self._served is not None:
-                usage = self._estimate(target)
+            if usage is None and self._served is not None and self.ready.request.stream:
+                usage = self._estimate(target)  # of a whole answer nothing was delivered
             self.account.left(target, self._attempt_ms(), usage)
         await self._settle("caller_left")

@@ -59,10 +59,38 @@ class Settings(BaseModel):
     stream_silence_s: Annotated[
         float, Field(gt=0, description="Seconds without a byte from a host after which a stream is given up.")
     ] = 60.0
+    host_regions: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[^\s,]+(,[^\s,]+)*$",
+            description="The only regions that hosts may promise which are called, by comma; any when not set.",
+        ),
+    ] = None
     record_days: Annotated[int, Field(ge=1, description="How many days request records are kept.")] = 90
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"], Field(description="The least severe lines that are logged.")
     ] = "INFO"
+    service: Annotated[
+        str,
+        Field(pattern=r"^[A-Za-z0-9._-]{1,128}$", description="What logs, metrics and traces call this installation."),
+    ] = "headrace"
+    metrics: Annotated[
+        Literal["off", "emf"],
+        Field(description="Whether a line of metrics is printed for each request; CloudWatch reads them as they are."),
+    ] = "off"
+    traces: Annotated[
+        Literal["off", "otlp"],
+        Field(description="Whether spans are sent to an OpenTelemetry collector; it needs the extra `traces`."),
+    ] = "off"
+    traces_endpoint: Annotated[
+        str,
+        Field(pattern=r"^https?://[^/?#]", description="Where the collector takes spans: OTLP over HTTP, as protobuf."),
+    ] = "http://127.0.0.1:4318/v1/traces"
+
+    @property
+    def only_regions(self) -> tuple[str, ...] | None:
+        """The regions of `host_regions`, each once; None for any."""
+        return None if self.host_regions is None else tuple(dict.fromkeys(self.host_regions.split(",")))
 
     @model_validator(mode="after")
     def _has_tables(self) -> "Settings":

@@ -21,7 +21,15 @@ UNMEASURED = [
         *(f"laws/test_{name}_format.py" for name in ("anthropic", "bedrock", "gemini", "openai")),
         *(f"laws/test_{name}_requests.py" for name in ("anthropic", "gemini")),
         *(f"laws/test_{name}.py" for name in ("caller_stream", "policies", "routing", "surface", "transcripts")),
-        *(f"integration/{folder}" for folder in ("clients", "lambda", "local", "openapi", "readme", "stack")),
+        *(
+            f"integration/{folder}"
+            for folder in ("catalog", "clients", "lambda", "local", "openapi", "readme", "stack")
+        ),
+        *(
+            f"integration/formats/test_{name}.py"
+            for name in ("conversation", "leaving", "memory", "silence", "statuses")
+        ),
+        *(f"integration/gateway/test_{name}.py" for name in ("chat", "faults", "killed", "slow_hosts", "soak")),
     )
 ]
 

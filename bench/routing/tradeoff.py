@@ -9,13 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from bench.routing.picture import INK, Mark, picture
+from bench.drawing import INK
+from bench.page import page_with as page_for
+from bench.routing.picture import Mark, picture
 from bench.routing.traffic import PER_DAY, Outcome, by_floor, by_model, by_objective, known_tasks, traffic
 from core.decision import Objective
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 PAGE, PICTURE = DOCS / "routing.md", DOCS / "routing.svg"
-BEGIN, END = "<!-- made by bench.routing.tradeoff -->", "<!-- end -->"
+MAKER: Final = "bench.routing.tradeoff"
 
 FLOORS: Final = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 WORDS: Final[Mapping[Objective, str]] = {
@@ -81,9 +83,7 @@ def made() -> Made:
 
 def page_with(table: str, page: str) -> str:
     """The page with this table where its marks are."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
+    return page_for(MAKER, table, page)
 
 
 def report() -> Iterator[str]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from bench.routing.gap import COMPLEXITY, Predictor, measures
 from bench.routing.published import VARIABLE, Nine, Pair, digest, folder, read_nine, read_pairs
+from bench.routing.transfer import joined
 
 Array = npt.NDArray[Any]
 
@@ -127,7 +128,7 @@ def pair_report(pairs: Sequence[Pair], train: Nine) -> Iterator[str]:
     yield "Yardstick A: a strong and a weak model, APGR (bootstrap standard deviation)"
     route = without_labels(pairs, train)
     draw = np.random.default_rng(7)
-    for pair in pairs:
+    for pair, elsewhere, hindsight in joined(pairs):
         by_length = lengths(pair.prompts)
         random = float(np.mean([apgr(draw.random(len(by_length)), pair) for _ in range(20)]))
         found = route(pair.prompts)
@@ -138,6 +139,10 @@ def pair_report(pairs: Sequence[Pair], train: Nine) -> Iterator[str]:
         yield (
             f"    no in-domain labels: ours {apgr(found, pair):.3f} ({spread(found, pair):.3f}), goal {goal:.2f},"
             f" complexity alone {apgr(complexity, pair):.3f}; best published {arena:.3f}"
+        )
+        yield (
+            f"    a join of three cues: chosen on the other benchmarks {apgr(elsewhere, pair):.3f}"
+            f" ({spread(elsewhere, pair):.3f}), in hindsight {apgr(hindsight, pair):.3f}"
         )
         if pair.name != "mt_bench":
             kept, scores = with_labels(pair)

@@ -24,15 +24,13 @@ def attempt_row(
     Whatever usage its host reported is charged, also when it failed: a failed attempt is never charged on an estimate,
     so callers hand over None where nothing was reported. On the organisation's own key it costs nothing here.
     """
-    cost = _cost(target, usage, at_s)
     return AttemptRow(
         model=target.model.id,
         host=target.name,
         outcome=outcome,
         ms=ms,
         usage=usage,
-        input_pico=None if cost is None else cost.input,
-        output_pico=None if cost is None else cost.output,
+        cost=_cost(target, usage, at_s),
         charged=usage is not None,
         upstream_status=upstream_status,
         upstream_code=upstream_code,
@@ -64,14 +62,9 @@ def charged_usage(rows: Iterable[AttemptRow]) -> Usage | None:
 
 def request_charge(rows: Iterable[AttemptRow], terms: Terms) -> Charge | None:
     """The charge for a request, or None while the price of a charged attempt is unknown."""
-    costs: list[Cost] = []
-    for row in rows:
-        if not row.charged:
-            continue
-        if row.input_pico is None or row.output_pico is None:
-            return None
-        costs.append(Cost(row.input_pico, row.output_pico))
-    return charge(costs, terms)
+    costs = [row.cost for row in rows if row.charged]
+    known = [cost for cost in costs if cost is not None]
+    return charge(known, terms) if len(known) == len(costs) else None
 
 
 def terms_of(workspace: Workspace) -> Terms:

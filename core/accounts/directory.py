@@ -183,7 +183,7 @@ class CachedDirectory:
         """Everything that the organisation has set up, or None where there is no such organisation."""
         return await self._workspaces.get(org)
 
-    async def pay_in(self, org: str, payment: str, micros: int, now_ms: int) -> bool:
+    async def pay_in(self, org: str, payment: str, micros: int, now_ms: int) -> int | None:
         """Add a payment, once, to what an organisation paid in; see `Directory.pay_in`."""
         with self._setting_up(org):
             return await self._directory.pay_in(org, payment, micros, now_ms)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Final
 
 from core.accounts.refusals import Refusal, refused
@@ -50,6 +51,9 @@ _COUNTERS: Final[Mapping[str, Callable[[int], str]]] = {
 }
 
 
+_NONE: Final = Limits()
+
+
 @dataclass(frozen=True, slots=True)
 class Limited:
     """A subject with at least one limit. `credit_micros` is what it paid in, where it can spend no more than that;
@@ -82,9 +86,10 @@ def limited_by(workspace: Workspace, key: Key) -> tuple[Limited, ...]:
             plan,
         ),
     )
-    return tuple(each for each in subjects if each.bounds(0))
+    return tuple(each for each in subjects if each.limits != _NONE or each.credit_micros is not None)
 
 
+@lru_cache(maxsize=1024)
 def tightest(one: Limits, other: Limits) -> Limits:
     """Of each limit the lower one."""
     lower: dict[str, int | None] = {}

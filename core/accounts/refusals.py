@@ -6,7 +6,7 @@ from typing import Final
 
 from core.counters import EVER, MICROS, PARALLEL, REQUESTS, unit_of
 from core.errors import GatewayError, LargerThanLimit, PaymentRequired, RateLimited
-from core.reservation import ORGANISATION
+from core.reservation import LEASE_S, ORGANISATION
 from core.tenant import Plan
 
 _PERIODS: Final = {len("2026-12"): "a month", len("2026-12-01"): "a day", len("2026-12-01T10:05"): "a minute"}
@@ -70,8 +70,8 @@ def refused(refusal: Refusal) -> GatewayError:
         )
     if refusal.is_of_free_plan and refusal.plan is not None and not refusal.is_closed:
         return PaymentRequired(
-            f"The plan {refusal.plan.name!r} gives {refusal.bound} requests {_period(refusal.counter)}, and "
-            f"{refusal.used} are used. {_anew(refusal)} Change the plan to go on before.",
+            f"The plan {refusal.plan.name!r} gives {_counted(refusal.bound, REQUESTS)} {_period(refusal.counter)}, "
+            f"and {_are(refusal.used)} used. {_anew(refusal)} Change the plan to go on before.",
             code="free_plan_exhausted",
         )
     if refusal.is_closed:
@@ -101,20 +101,32 @@ def _closed(refusal: Refusal, what: str) -> str:
 
 def _rate(refusal: Refusal) -> str:
     if refusal.counter == PARALLEL:
-        return f"{_may(refusal)} {refusal.used} are. Send the next when one has ended."
+        return (
+            f"{_may(refusal)} {_are(refusal.used)}. Send the next when one has ended; what a process held that died is "
+            f"free after {LEASE_S} seconds."
+        )
     if unit_of(refusal.counter) == REQUESTS:
-        return f"{_may(refusal)} {refusal.used} are used. {_anew(refusal)}"
+        return f"{_may(refusal)} {_are(refusal.used)} used. {_anew(refusal)}"
     return (
-        f"{_may(refusal)} {refusal.used} are {_UNDER_WAY}, and this request may come to {refusal.asked}. "
+        f"{_may(refusal)} {_are(refusal.used)} {_UNDER_WAY}, and this request may come to {refusal.asked}. "
         f"{_anew(refusal)} Ask for fewer tokens, or wait."
     )
 
 
 def _may(refusal: Refusal) -> str:
     if refusal.counter == PARALLEL:
-        return f"{_who(refusal)} may have {refusal.bound} requests under way at a time."
-    verb = "send" if unit_of(refusal.counter) == REQUESTS else "use"
-    return f"{_who(refusal)} may {verb} {refusal.bound} {unit_of(refusal.counter)} {_period(refusal.counter)}."
+        return f"{_who(refusal)} may have {_counted(refusal.bound, REQUESTS)} under way at a time."
+    unit = unit_of(refusal.counter)
+    verb = "send" if unit == REQUESTS else "use"
+    return f"{_who(refusal)} may {verb} {_counted(refusal.bound, unit)} {_period(refusal.counter)}."
+
+
+def _counted(count: int, unit: str) -> str:
+    return f"{count} {unit.removesuffix('s') if count == 1 else unit}"
+
+
+def _are(count: int) -> str:
+    return f"{count} {'is' if count == 1 else 'are'}"
 
 
 def _who(refusal: Refusal) -> str:

@@ -10,6 +10,7 @@ from core.administration.office import Office
 from core.errors import Conflict, InvalidRequest
 from core.surfaces.admin.keys import LATEST_S
 from core.tenant import Key
+from core.workspace import Workspace
 
 HOUR_MS: Final = 3_600_000
 
@@ -28,7 +29,7 @@ async def create(office: Office, org: str, members: Mapping[str, Any]) -> tuple[
         NotFound: There is no such organisation.
         InvalidRequest: It names a policy or a model that is not there, or expires before now.
     """
-    return await _make(office, org, await _checked(office, org, members))
+    return await _make(office, org, check(office, await office.workspace(org), members))
 
 
 async def _make(office: Office, org: str, members: Mapping[str, Any]) -> tuple[str, Key]:
@@ -48,7 +49,7 @@ async def _make(office: Office, org: str, members: Mapping[str, Any]) -> tuple[s
 async def change(office: Office, org: str, key_id: str, members: Mapping[str, Any]) -> Key:
     """Change members of a key; fails as `create` does, and with NotFound where there is no such key."""
     before = await office.key(org, key_id)
-    changed = replace(before, **await _checked(office, org, members))
+    changed = replace(before, **check(office, await office.workspace(org), members))
     await office.directory.save_key(changed)
     return changed
 
@@ -100,13 +101,18 @@ async def delete(office: Office, org: str, key_id: str) -> None:
     await office.directory.delete_key(await office.key(org, key_id))
 
 
-async def _checked(office: Office, org: str, members: Mapping[str, Any]) -> dict[str, Any]:
-    """The members, with models by their ids, once all that they name is there."""
-    workspace = await office.workspace(org)
+def check(office: Office, workspace: Workspace, members: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a key of that organisation's, with models by their ids.
+
+    Raises:
+        InvalidRequest: They name a policy or a model that is not there, or a time before now.
+    """
     for index, name in enumerate(members.get("policies", ())):
         if name not in workspace.policies:
             known = ", ".join(sorted(workspace.policies))
-            raise InvalidRequest(f"{org!r} has no policy {name!r}. It has: {known}.", param=f"policies[{index}]")
+            raise InvalidRequest(
+                f"{workspace.organisation.id!r} has no policy {name!r}. It has: {known}.", param=f"policies[{index}]"
+            )
     expires_ms = members.get("expires_ms")
     if expires_ms is not None and expires_ms <= office.now_ms():
         raise InvalidRequest("'expires' must be after now, in Unix seconds. To end a key, revoke it.", param="expires")

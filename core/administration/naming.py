@@ -1,6 +1,5 @@
 """Checks that what operators name is in a catalog: a name that stands for nothing would bind nothing, or everything."""
 
-import difflib
 from collections.abc import Iterable
 
 from core.catalog.loader import Catalog
@@ -34,6 +33,8 @@ def check_vendor(catalog: Catalog, name: str, param: str) -> None:
         InvalidRequest: It is not; a near match is named.
     """
     if name not in catalog.vendors:
+        import difflib  # twenty milliseconds that only a mistyped name is worth
+
         near = difflib.get_close_matches(name, catalog.vendors, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise InvalidRequest(f"There is no vendor {name!r}.{hint}", param=param)

@@ -43,21 +43,27 @@ async def change(office: Office, org: str, members: Mapping[str, Any]) -> Organi
     return changed
 
 
-async def pay_in(office: Office, org: str, payment: str, micros: int) -> Organisation:
+async def pay_in(office: Office, org: str, payment: str, micros: int) -> tuple[Organisation, bool]:
     """Add a payment, in micro-dollars, to an organisation's credits; a negative one takes back.
+
+    Returns:
+        The organisation, and whether the payment was added now: the same one may be sent again and counts once.
 
     Raises:
         NotFound: There is no such organisation.
-        Conflict: There was a payment of that name; nothing was added.
+        Conflict: There was a payment of that name and of another amount; nothing was added.
         InvalidRequest: The credits would become larger than what can be kept; nothing was added.
     """
     await office.organisation(org)
-    if not await office.directory.pay_in(org, payment, micros, office.now_ms()):
+    before = await office.directory.pay_in(org, payment, micros, office.now_ms())
+    found = await office.organisation(org)
+    if before not in (None, micros):
         raise Conflict(
-            f"A payment {payment!r} was added to {org!r} before. Nothing was added now; name another payment.",
+            f"A payment {payment!r} of {before} micro-dollars was added to {org!r} before. Nothing was added now; give "
+            "another amount another name.",
             code="already_exists",
         )
-    return await office.organisation(org)
+    return found, before is None
 
 
 async def delete(office: Office, org: str) -> None:
@@ -100,8 +106,8 @@ async def delete_plan(office: Office, plan_id: str) -> None:
         having = [each.id for each in await office.store.organisations() if each.plan == plan_id]
         if having:
             raise Conflict(
-                f"The plan {plan_id!r} is that of {len(having)} organisations, such as {having[0]!r}. "
-                "Give them another plan first.",
+                f"Organisations have the plan {plan_id!r} ({len(having)}, such as {having[0]!r}). Give them another "
+                "plan first.",
                 code="in_use",
             )
     await office.directory.delete_plan(plan_id)

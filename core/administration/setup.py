@@ -61,7 +61,7 @@ async def delete_policy(office: Office, org: str, name: str) -> None:
         using = [key.id for key in await office.store.keys(org) if name in key.policies and key.is_live(now_ms)]
         if using:
             raise Conflict(
-                f"{len(using)} keys name the policy {name!r}, such as {using[0]!r}. Give them other policies first.",
+                f"Keys name the policy {name!r} ({len(using)}, such as {using[0]!r}). Give them other policies first.",
                 code="in_use",
             )
     await office.directory.delete_policy(org, name)

@@ -1,6 +1,7 @@
 """What a catalog file may say, as pydantic models that turn into catalog values; never imported on the request path."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -23,7 +24,7 @@ from core.catalog.model import (
     Vendor,
 )
 from core.catalog.schedule import EVERY_DAY, PriceChange, Window
-from core.money import ContextTier, Prices, Rates, pico_per_token
+from core.money import ContextTier, Prices, Rates, pico_per_request, pico_per_token
 
 RATE_NAMES = tuple(Rates.__dataclass_fields__)
 
@@ -34,6 +35,7 @@ def _as_text(value: object) -> object:
 
 Tokens = Annotated[int, Field(strict=True, gt=0)]
 Price = Annotated[Decimal, Field(ge=0, description="US dollars per million tokens")]
+PerRequest = Annotated[Decimal, Field(ge=0, description="US dollars for a request")]
 Day = Annotated[str, BeforeValidator(_as_text), Field(pattern=r"^\d{4}-\d\d-\d\d$")]
 DayOrMonth = Annotated[str, BeforeValidator(_as_text), Field(pattern=r"^\d{4}(-\d\d){0,2}$")]
 Hours = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)$")]
@@ -74,12 +76,22 @@ class _Tier(_Rates):
 
 class _List(_Rates):
     tiers: tuple[_Tier, ...] = ()
+    per_request: PerRequest = Decimal(0)
+    minimum: PerRequest = Decimal(0)
+
+    @field_validator("per_request", "minimum", mode="after")
+    @classmethod
+    def _is_whole_pico_each(cls, value: Decimal) -> Decimal:
+        pico_per_request(value)
+        return value
 
     def prices(self) -> Prices:
         tiers = sorted(self.tiers, key=lambda tier: tier.above_tokens)
         return Prices(
             base=self.rates(),
             tiers=tuple(ContextTier(tier.above_tokens, tier.operator, tier.rates()) for tier in tiers),
+            per_request=pico_per_request(self.per_request),
+            minimum=pico_per_request(self.minimum),
         )
 
 
@@ -88,10 +100,8 @@ class _Prices(_List):
     service_prices: Mapping[str, _List] = {}
 
     def prices(self) -> Prices:
-        plain = super().prices()
-        return Prices(
-            base=plain.base,
-            tiers=plain.tiers,
+        return replace(
+            super().prices(),
             service_tiers={name: Fraction(factor) for name, factor in self.service_tiers.items()},
             service_prices={name: listed.prices() for name, listed in self.service_prices.items()},
         )

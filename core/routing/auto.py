@@ -9,18 +9,17 @@ from core.chat import ChatRequest
 from core.decision import Alternative, Decision, Objective, Plan
 from core.errors import Overloaded, Unprocessable
 from core.routing import sieves
-from core.routing.bits import Named
 from core.routing.board import HealthView
 from core.routing.chain import make_plan
 from core.routing.conversations import Served
 from core.routing.estimate import Ask, Costs, ask_of
 from core.routing.explain import Told, reasoning
 from core.routing.index import Index
-from core.routing.order import Entrant
 from core.routing.policy import Effective
 from core.routing.quality import Qualities, qualities
 from core.routing.reading import Reading
-from core.routing.score import Race, Ranking, rank
+from core.routing.score import Hosts, Race, Ranking, rank
+from core.routing.spelled import Named, Spelled
 from core.routing.worst import Worst
 
 STAY: Final[Mapping[Objective, float]] = {
@@ -87,26 +86,33 @@ def plan_auto(index: Index, wanted: Wanted) -> tuple[Plan, Decision]:
         order=wanted.effective.hosts.order,
         host=None if first is None else first.host,
     )
-    ranking = rank(race, pinned or rows)
-    order = [*range(len(ranking.models))] if pinned else _order(ranking, wanted)
-    models = [ranking.models[place] for place in order]
-    scores = [ranking.scores[place] for place in order]
+    eligible = pinned or rows
+    ranking = rank(race, eligible)
+    place = 0 if pinned else _staying(ranking, wanted)
+    order = [ranking.rows[place], *ranking.rows[:place], *ranking.rows[place + 1 :]]
+    scores = [ranking.scores[place], *ranking.scores[:place], *ranking.scores[place + 1 :]]
+    pick = ranking.entrant(order[0])
     told = Told(
-        models=models,
-        scores=scores,
+        pick=pick,
+        score=scores[0],
+        second=ranking.entrant(order[1]) if len(order) > 1 else None,
+        best=ranking.entrant(ranking.rows[0]),
+        best_score=ranking.scores[0],
+        eligible=ranking.eligible,
+        enough=ranking.enough,
+        cramped=index.runs.count(ranking.cramped),
         objective=wanted.effective.optimize,
         task=wanted.reading.task,
-        ranking=ranking,
         max_tokens=ask.max_tokens,
         stand_ins=found.stand_ins,
         is_loop=bool(pinned),
         is_doubtful=not well.rows,
     )
     decision = Decision(
-        pick=models[0].model,
+        pick=pick.model,
         policy=wanted.effective.policy.name,
         optimize=wanted.effective.optimize,
-        alternatives=tuple(map(_alternative, models, scores)),
+        alternatives=Spelled(len(order), lambda: _alternatives(ranking, order, scores)),
         reasoning=reasoning(told),
         task=wanted.reading.task,
         task_confidence=wanted.reading.confidence,
@@ -114,7 +120,7 @@ def plan_auto(index: Index, wanted: Wanted) -> tuple[Plan, Decision]:
         decisiveness=_decisiveness(scores),
         excluded=excluded,
     )
-    targets = _chain(index, models, wanted.effective.max_attempts)
+    targets = _chain(ranking.hosts, eligible, order, wanted.effective.max_attempts)
     return make_plan(wanted.request, targets, wanted.effective), decision
 
 
@@ -133,30 +139,28 @@ def _pinned(index: Index, caller: Served | None, rows: int) -> int:
     return 0 if caller is None else rows & index.span(caller.model)
 
 
-def _order(ranking: Ranking, wanted: Wanted) -> list[int]:
-    """The places of the ranking in the order to ask: who served the conversation first, unless another is better."""
-    places = [*range(len(ranking.models))]
+def _staying(ranking: Ranking, wanted: Wanted) -> int:
+    """The place of who served the conversation and goes on, unless another is better: then the first."""
     if wanted.before is None:
-        return places
-    first = ranking.models[0]
-    least = ranking.scores[0] * (1 - STAY[wanted.effective.optimize])
-    for place, model in enumerate(ranking.models):
-        if model.model == wanted.before.model:
-            is_like = (model.is_cramped, model.is_measured) == (first.is_cramped, first.is_measured)
-            if is_like and ranking.scores[place] >= least:
-                return [place, *places[:place], *places[place + 1 :]]
-            break
-    return places
+        return 0
+    start, count = ranking.hosts.index.spans.get(wanted.before.model, (0, 0))
+    place = next((at for at, row in enumerate(ranking.rows) if start <= row < start + count), 0)
+    one, best = ranking.entrant(ranking.rows[place]), ranking.entrant(ranking.rows[0])
+    is_like = (one.is_cramped, one.is_measured) == (best.is_cramped, best.is_measured)
+    is_near = ranking.scores[place] >= ranking.scores[0] * (1 - STAY[wanted.effective.optimize])
+    return place if is_like and is_near else 0
 
 
-def _chain(index: Index, models: Sequence[Entrant], attempts: int) -> list[Target]:
+def _chain(hosts: Hosts, eligible: int, order: Sequence[int], attempts: int) -> list[Target]:
     """The hosts of as many models as there are attempts, and of one with a larger window, should the prompt not fit."""
-    targets = [index.target(row) for model in models[:attempts] for row in model.rows]
+    index = hosts.index
+    spans = [index.span(index.ids[row]) for row in order[:attempts]]
+    targets = [index.target(row) for span in spans for row in hosts.ordered(eligible & span)]
     widest = max(target.context_tokens for target in targets)
-    for model in models[attempts:] if attempts > 1 else ():
-        rows = [row for row in model.rows if index.windows[row] > widest]
-        if rows:
-            return [*targets, *map(index.target, rows)]
+    wider = eligible & index.contexts.rows(widest + 1) if attempts > 1 else 0
+    if wider:
+        others = (wider & index.span(index.ids[row]) for row in order[attempts:])
+        targets += map(index.target, hosts.ordered(next(filter(None, others), 0)))
     return targets
 
 
@@ -167,14 +171,17 @@ def _decisiveness(scores: Sequence[float]) -> float:
     return _four_digits(max(0.0, 1 - scores[1] / scores[0])) if scores[0] else 0.0
 
 
-def _alternative(entrant: Entrant, score: float) -> Alternative:
-    return Alternative(
-        entrant.model,
-        _four_digits(score),
-        _four_digits(entrant.value) if entrant.is_measured else None,
-        None if entrant.micros is None else int(entrant.micros + 0.5),
-        None if entrant.ttft_ms is None else int(entrant.ttft_ms + 0.5),
-    )
+def _alternatives(ranking: Ranking, order: Sequence[int], scores: Sequence[float]) -> Iterator[Alternative]:
+    ids, numbers, measured = ranking.hosts.index.ids, ranking.numbers, ranking.measured
+    for row, score in zip(order, scores, strict=True):
+        micros, ttft_ms = numbers.micros.get(row), numbers.ttft_ms.get(row)
+        yield Alternative(
+            ids[row],
+            _four_digits(score),
+            _four_digits(numbers.values[row]) if measured >> row & 1 else None,
+            None if micros is None else int(micros + 0.5),
+            None if ttft_ms is None else int(ttft_ms + 0.5),
+        )
 
 
 def _four_digits(value: float) -> float:

@@ -3,10 +3,10 @@
 A set says nothing about what stands at its places.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress, islice
+from collections.abc import Iterable, Iterator
+from itertools import compress
 from struct import unpack
-from typing import Final, TypeVar, overload
+from typing import Final, TypeVar
 
 T = TypeVar("T")
 
@@ -81,34 +81,6 @@ class Runs:
         # Adding all lower places of a run to any of them carries into its highest.
         return (((bits & self._lower) + self._lower) | bits) & self._highest
 
-
-class Named(Sequence[str]):
-    """The names at the places of a set: counted at once, spelled out when they are wanted."""
-
-    __slots__ = ("_bits", "_names")
-
-    def __init__(self, bits: int, names: Sequence[str]) -> None:
-        self._bits = bits
-        self._names = names
-
-    def __len__(self) -> int:
-        return self._bits.bit_count()
-
-    def __iter__(self) -> Iterator[str]:
-        return chosen(self._bits, self._names)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Named) and tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]  # compared by what it holds, which is not kept
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
-        if isinstance(index, slice):
-            return tuple(self)[index]
-        if not -len(self) <= index < len(self):
-            raise IndexError(index)
-        return next(islice(self, index % len(self), None))
+    def count(self, bits: int) -> int:
+        """How many runs have a place in the set."""
+        return self.touched(bits).bit_count()

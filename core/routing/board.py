@@ -35,7 +35,7 @@ _NO_NEWS: Final = HostNews()
 class HealthView:
     """What is known at one moment (`now`, Unix seconds), by the names of targets, and of vendors for their accounts.
 
-    `doubtful` are the names with a cooldown that no good answer has ended.
+    `doubtful` are the names that fail often, or have a cooldown that no good answer has ended.
     """
 
     now: float = 0.0
@@ -159,7 +159,7 @@ class HealthBoard:
     def _keep(self, name: str, health: HostHealth) -> None:
         self._known[name] = health
         self._changed.add(name)
-        if health.cooling_until:
+        if health.cooling_until or health.error_rate > SHAKY:
             self._doubtful.add(name)
         else:
             self._doubtful.discard(name)

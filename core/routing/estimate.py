@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.catalog.model import Host
 from core.chat import ChatRequest
 from core.money import PICO_PER_MICRO
 from core.routing.index import MOST_TOKENS, Index
@@ -77,35 +76,46 @@ class Costs:
             )
         return self._rough
 
-    def micros(self, rows: Sequence[int]) -> dict[int, float | None]:
-        """The cost at each of these hosts in micro-dollars, None where its price is unknown."""
-        is_priced = self._index.is_priced
-        if self._ask.max_tokens is None and (self._rough is not None or 4 * len(rows) > self._index.size):
-            sums = self.rough().values
-            found = {row: sums[row] / PICO_PER_MICRO if is_priced[row] else None for row in rows}
+    @property
+    def are_usual(self) -> bool:
+        """Whether all hosts are asked at their usual rates, but for those that have others at other times."""
+        return self._special is self._index.changing
+
+    def micros(self, rows: Sequence[int]) -> dict[int, float]:
+        """The cost at each of these hosts in micro-dollars, without those whose price is unknown."""
+        ask, index = self._ask, self._index
+        priced = [row for row in rows if index.is_priced[row]]
+        if ask.max_tokens is None and (self._rough is not None or 4 * len(priced) > index.size):
+            pico = self.rough().values
+            found = {row: pico[row] / PICO_PER_MICRO for row in priced}
         else:
-            found = {row: self._micros(row) if is_priced[row] else None for row in rows}
-        for row, host in self._special.items():
-            if row in found:
-                found[row] = self._special_micros(host, row)
+            found = self._one_by_one(priced)
+        for row in self._special.keys() & found.keys():
+            micros = self._special_micros(row)
+            if micros is None:
+                del found[row]
+            else:
+                found[row] = micros
         return found
 
-    def _micros(self, row: int) -> float:
-        input_rate, output_rate = self._index.input.values[row], self._index.output.values[row]
-        return (input_rate * self._ask.prompt_tokens + output_rate * self._output_tokens(row)) / PICO_PER_MICRO
+    def _one_by_one(self, rows: Sequence[int]) -> dict[int, float]:
+        prompt, output = self._ask.prompt_tokens, self._output_tokens
+        read, written = self._index.input.values, self._index.output.values
+        return {row: (read[row] * prompt + written[row] * output(row)) / PICO_PER_MICRO for row in rows}
 
-    def _special_micros(self, host: Host, row: int) -> float | None:
+    def _special_micros(self, row: int) -> float | None:
         ask = self._ask
-        prices = host.prices_at(ask.at_s)
+        prices = self._special[row].prices_at(ask.at_s)
         if prices is None:
             return None
         tier = ask.service_tier or ""
-        rates = prices.service_prices.get(tier, prices).rates(ask.prompt_tokens)
-        pico = rates.input * ask.prompt_tokens + rates.output * self._output_tokens(row)
-        return pico * float(prices.service_tiers.get(tier, 1)) / PICO_PER_MICRO
+        own = prices.service_prices.get(tier, prices)
+        rates = own.rates(ask.prompt_tokens)
+        tokens = rates.input * ask.prompt_tokens + rates.output * self._output_tokens(row)
+        return (tokens + own.beside(tokens)) * float(prices.service_tiers.get(tier, 1)) / PICO_PER_MICRO
 
     def _output_tokens(self, row: int) -> int:
         """The expected output of all choices, by a model that thinks as much as this one does."""
         ask = self._ask
-        one = ask.answer_tokens + self._index.traits[row].tokens(ask.mode)
+        one = ask.answer_tokens + self._index.reasoning[ask.mode][row]
         return ask.choices * (one if ask.max_tokens is None else min(one, ask.max_tokens))

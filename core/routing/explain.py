@@ -1,26 +1,31 @@
 """Says in one or two plain sentences why a model was chosen, from the numbers that decided; it decides nothing."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from core.decision import Objective
-from core.routing.order import Entrant
-from core.routing.score import Ranking
+from core.routing.score import Entrant
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What there is to tell: `models` and their `scores` as they will be asked; `ranking` has them by numbers alone.
+    """What there is to tell: who is asked first, with the score, and then; `best` is who is first by numbers alone.
 
-    `stand_ins` are the tasks that were looked at instead of `task`; `is_loop` tells that the first made the tool calls
-    being answered, `is_doubtful` that every host has failed lately.
+    `eligible` counts the models that can serve, `enough` those of them that are good enough, `cramped` those without
+    room to think. `stand_ins` are the tasks that were looked at instead of `task`; `is_loop` tells that the first made
+    the tool calls being answered, `is_doubtful` that every host has failed lately.
     """
 
-    models: Sequence[Entrant]
-    scores: Sequence[float]
-    ranking: Ranking
+    pick: Entrant
+    score: float
+    second: Entrant | None
+    best: Entrant
+    best_score: float
+    eligible: int
+    enough: int
+    cramped: int
     objective: Objective
     task: str
     max_tokens: int | None
@@ -35,22 +40,22 @@ def reasoning(told: Told) -> str:
 
 
 def _why(told: Told) -> str:
-    pick, best = told.models[0], told.ranking.models[0]
+    pick, best = told.pick, told.best
     if told.is_loop:
         return f"{pick.model} made the tool calls that are being answered, so it goes on."
-    if best is not pick:
+    if best != pick:
         return (
             f"{pick.model} served this conversation before, as far as this gateway remembers, and {best.model} "
-            f"scores only a little higher ({told.ranking.scores[0]:.2f} to {told.scores[0]:.2f})."
+            f"scores only a little higher ({told.best_score:.2f} to {told.score:.2f})."
         )
-    if told.ranking.eligible == 1:
+    if told.second is None:
         return f"{pick.model} is the only model that can serve this request."
-    return _BY_OBJECTIVE[told.objective](told, pick, told.models[1])
+    return _BY_OBJECTIVE[told.objective](told, pick, told.second)
 
 
 def _beside(told: Told) -> str:
     """The most important thing that has to be said as well, if there is one."""
-    pick, cramped = told.models[0], told.ranking.cramped
+    pick, cramped = told.pick, told.cramped
     if pick.is_cramped:
         return f"The limit of {told.max_tokens} tokens leaves little room for the thinking that it usually does."
     if cramped:
@@ -70,7 +75,7 @@ def _by_quality(told: Told, pick: Entrant, second: Entrant) -> str:
         return _unmeasured(told, pick)
     then = f", before {second.model} with {second.value:.2f}" if second.is_measured else ""
     return (
-        f"{pick.model} is expected to do this {told.task} request best of {told.ranking.eligible} models: "
+        f"{pick.model} is expected to do this {told.task} request best of {told.eligible} models: "
         f"{pick.value:.2f}{then}."
     )
 
@@ -78,20 +83,19 @@ def _by_quality(told: Told, pick: Entrant, second: Entrant) -> str:
 def _unmeasured(told: Told, pick: Entrant) -> str:
     by = f" by scores for {' and '.join(told.stand_ins)}" if told.stand_ins else ""
     return (
-        f"No model that can serve it was evaluated for {told.task}; of {told.ranking.eligible}, "
-        f"{pick.model} comes first{by}."
+        f"No model that can serve it was evaluated for {told.task}; of {told.eligible}, {pick.model} comes first{by}."
     )
 
 
 def _by_cost(told: Told, pick: Entrant, second: Entrant) -> str:
-    count = told.ranking.eligible
+    count = told.eligible
     if pick.micros is None:
         return f"No price is known of the {count} models that can serve this request; {_promise(pick)}."
     return f"{pick.model} costs least of {count} models for this {told.task} request, {_costs(pick, second)}."
 
 
 def _by_latency(told: Told, pick: Entrant, second: Entrant) -> str:
-    count = told.ranking.eligible
+    count = told.eligible
     if pick.ttft_ms is None:
         return f"No first-token time is known of the {count} models that can serve this request; {_promise(pick)}."
     then = "" if second.ttft_ms is None else f", before {second.model} with about {second.ttft_ms:.0f} ms"
@@ -99,7 +103,7 @@ def _by_latency(told: Told, pick: Entrant, second: Entrant) -> str:
 
 
 def _balanced(told: Told, pick: Entrant, second: Entrant) -> str:
-    enough, eligible = told.ranking.enough, told.ranking.eligible
+    enough, eligible = told.enough, told.eligible
     if enough == 1 or pick.micros is None or not pick.is_measured:
         return _by_quality(told, pick, second)
     return (

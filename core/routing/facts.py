@@ -76,7 +76,7 @@ def facts_of(request: ChatRequest) -> Facts:
     shape = request.response_format.type if request.response_format else "text"
     text = asked(request)
     return Facts(
-        prompt_tokens=_prompt_tokens(request),
+        prompt_tokens=prompt_tokens(request),
         tools=len(tools),
         tool_forced=bool(tools) and choice is not None and choice.mode == "required",
         tool_loop=request.mid_tool_loop,
@@ -102,7 +102,8 @@ def _thinking(request: ChatRequest) -> bool | None:
     return None if request.reasoning_effort is None else request.reasoning_effort not in NO_THINKING
 
 
-def _prompt_tokens(request: ChatRequest) -> int:
+def prompt_tokens(request: ChatRequest) -> int:
+    """An estimate of everything that is sent, in tokens."""
     schema = request.response_format.schema if request.response_format else None
     return (
         sum(map(_message_tokens, request.messages))

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from core.catalog.loader import Catalog
 from core.catalog.model import Host, Promises, Target
-from core.routing.bits import Runs, bits_of, span, union
+from core.routing.bits import Runs, bits_of, places, span, union
 from core.routing.lanes import Lanes
 from core.routing.thought import ThinkingMode, ThinkingTrait
 
@@ -63,31 +63,31 @@ class Index:
     """The rows of a catalog.
 
     For each row: `ids` has the model's id, `hosts` the target's name, `first_token_ms` the catalog's first-token time,
-    `windows` the context and `output_limits` the longest answer in tokens, `is_priced` whether the price is known,
-    `traits` how its model thinks. `spans` tells where a model's rows begin and how many there are, `rows_by_host` at
-    which rows a target's name stands, `runs` folds rows to models.
+    `is_priced` whether the price is known, `output_limits` the longest answer in tokens, `reasoning` (by mode) how many
+    tokens its model usually thinks. `spans` tells where a model's rows begin and how many there are, `rows_by_host`
+    where a target stands, `runs` folds rows to models.
 
     Sets of rows: `everything`; `vendors`, `promises`, `ends` (by the day on which an offer ends), `thinking`, and
     `refusals` (by what decides which fields are refused, each with one target that stands for all); `tools`, `schemas`
-    (verified), `json_mode`, `priced`, `timed` (the catalog knows a first-token time), and `scored` by
-    task.
+    (verified), `json_mode`, `priced`, `timed` (the catalog knows a first-token time), and `scored` by task.
+    `contenders` can be the cheapest of their models at usual rates, and `cheapest` always are.
 
     Columns: `input` and `output` rates in pico-dollars, `thought` (the price of usual reasoning, by mode), the dearest
     rates that any request, an unusual request and an answer can meet, and `scores` by task, where a model that was not
     evaluated stands at the lowest score of the task.
 
-    What the columns do not tell of rates: `changing` rows have others at other times (or are too dear for the columns),
-    `tiered` for long prompts (from `first_tier` tokens on), `serviced` for service tiers.
+    What the columns do not tell of rates: `changing` rows have others at other times (or are too dear for the columns,
+    or ask something for the request itself), `tiered` for long prompts (from `first_tier` tokens on), `serviced` for
+    service tiers.
     """
 
     catalog: Catalog
     ids: Sequence[str]
     hosts: Sequence[str]
     first_token_ms: Sequence[int | None]
-    windows: Sequence[int]
-    output_limits: Sequence[int]
     is_priced: bytes
-    traits: Sequence[ThinkingTrait]
+    output_limits: Sequence[int]
+    reasoning: Mapping[ThinkingMode, Sequence[int]]
     rows_by_host: Mapping[str, Sequence[int]]
     spans: Mapping[str, tuple[int, int]]
     runs: Runs
@@ -103,6 +103,8 @@ class Index:
     contexts: AtLeast
     outputs: AtLeast
     priced: int
+    contenders: int
+    cheapest: int
     timed: int
     changing: Mapping[int, Host]
     tiered: Mapping[int, Host]
@@ -140,6 +142,17 @@ class Index:
         """The rows of these models, by id; an id that no model has stands for none."""
         known = (self.spans[each] for each in models if each in self.spans)
         return bits_of((row for start, count in known for row in range(start, start + count)), self.size)
+
+    def leading(self, rows: int) -> tuple[int, int]:
+        """The rows that are the cheapest of their models at whatever usual rates, and those of which one is."""
+        missing = self.runs.touched(self.contenders & ~rows) & self.runs.touched(rows)
+        # Where a contender is missing, any other host of its model may be the cheapest that is left.
+        open_to_all = union(self.span(self.ids[row]) for row in places(missing))
+        return rows & self.cheapest, rows & (self.contenders & ~self.cheapest | open_to_all)
+
+    def named(self, name: str) -> int:
+        """The rows of a host by its target's name, or of all hosts of a vendor."""
+        return self.vendors.get(name) or bits_of(self.rows_by_host.get(name, ()), self.size)
 
     def span(self, model: str) -> int:
         """The rows of one model; none when there is no such model."""

@@ -1,8 +1,11 @@
 """Lays a catalog out as an `Index`: once, model by model, none of which is kept."""
 
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from math import inf
 from typing import Final, TypeVar
 
 from core.catalog.loader import Catalog
@@ -81,15 +84,21 @@ def _index(catalog: Catalog, rows: _Rows, spans: Mapping[str, tuple[int, int]]) 
     rates = [_NO_RATES if host.prices is None else host.prices.base for host in rows.offers]
     thinking = [thinking_trait(abilities) for abilities in rows.abilities]
     output = Lanes(min(each.output, MOST_RATE) for each in rates)
+    reasoning = {
+        mode: array("L", [min(trait.tokens(mode), _MOST_REASONING) for trait in thinking]) for mode in ThinkingMode
+    }
     tiers = {row: first for row, host in enumerate(rows.offers) if (first := _first_tier(host)) is not None}
     by_trait = _grouped(rows.traits)
+    changing = {row: host for row, host in enumerate(rows.offers) if host.price_changes or _is_unlike(host)}
+    asked = [(inf, inf) if host.prices is None else _asked(host.prices.base) for host in rows.offers]
+    contenders = [_contenders(run, asked, changing) for run in spans.values()]
     return Index(
         catalog=catalog,
         ids=rows.ids,
         hosts=rows.hosts,
         rows_by_host=_places(rows.hosts),
         first_token_ms=rows.first_token_ms,
-        windows=rows.contexts,
+        is_priced=bytes(map(_is_priced, rows.offers)),
         output_limits=rows.limits,
         spans=spans,
         runs=Runs(count for _, count in spans.values()),
@@ -97,7 +106,7 @@ def _index(catalog: Catalog, rows: _Rows, spans: Mapping[str, tuple[int, int]]) 
         vendors=_grouped(rows.vendors),
         promises=_grouped([host.promises for host in rows.offers]),
         ends=_grouped(rows.ends),
-        traits=thinking,
+        reasoning=reasoning,
         thinking=_grouped(thinking),
         refusals=[(rows.targets_seen[trait], found) for trait, found in by_trait.items()],
         tools=_where(rows.abilities, lambda each: each.tools),
@@ -106,20 +115,18 @@ def _index(catalog: Catalog, rows: _Rows, spans: Mapping[str, tuple[int, int]]) 
         contexts=AtLeast(_grouped(rows.contexts)),
         outputs=AtLeast(_grouped(rows.limits)),
         priced=_where(rows.offers, _is_priced),
+        contenders=bits_of(chain(*contenders), size),
+        cheapest=bits_of((rows[0] for rows in contenders if len(rows) == 1), size),
         timed=_where(rows.first_token_ms, lambda known: known is not None),
-        is_priced=bytes(map(_is_priced, rows.offers)),
-        changing={row: host for row, host in enumerate(rows.offers) if host.price_changes or _is_dear(host)},
+        changing=changing,
         tiered={row: rows.offers[row] for row in tiers},
         first_tier=min(tiers.values(), default=sys.maxsize),
         serviced={row: host for row, host in enumerate(rows.offers) if _is_serviced(host)},
         input=Lanes(min(each.input, MOST_RATE) for each in rates),
         output=output,
         thought={
-            mode: Lanes(
-                rate * min(trait.tokens(mode), _MOST_REASONING)
-                for rate, trait in zip(output.values, thinking, strict=True)
-            )
-            for mode in ThinkingMode
+            mode: Lanes(rate * tokens for rate, tokens in zip(output.values, thought, strict=True))
+            for mode, thought in reasoning.items()
         },
         worst_input=Lanes(min(read_rate(each, unusual=False), MOST_RATE) for each in rates),
         worst_unusual_input=Lanes(min(read_rate(each, unusual=True), MOST_RATE) for each in rates),
@@ -129,13 +136,35 @@ def _index(catalog: Catalog, rows: _Rows, spans: Mapping[str, tuple[int, int]]) 
     )
 
 
+def _asked(rates: Rates) -> tuple[float, float]:
+    return rates.input, rates.output
+
+
+def _contenders(run: tuple[int, int], asked: Sequence[tuple[float, float]], changing: Container[int]) -> Sequence[int]:
+    """The hosts of a model that can be its cheapest: no other asks less, or as much and stands before."""
+    rows = range(run[0], sum(run))
+    if len(rows) == 1:
+        return rows
+    rivals = [(asked[row], row) for row in rows if row not in changing]
+
+    def is_undercut(row: int) -> bool:
+        own = (asked[row], row)
+        return any(rival < own and rival[0][1] <= asked[row][1] for rival in rivals)
+
+    return [row for row in rows if row in changing or not is_undercut(row)]
+
+
 def _is_priced(host: Host) -> bool:
     return host.prices is not None or bool(host.price_changes)
 
 
-def _is_dear(host: Host) -> bool:
-    rates = _NO_RATES if host.prices is None else host.prices.base
-    return max(read_rate(rates, unusual=True), written_rate(rates)) > MOST_RATE
+def _is_unlike(host: Host) -> bool:
+    """Whether it asks what the columns cannot hold: something for a request itself, or very much for a token."""
+    if host.prices is None:
+        return False
+    rates = host.prices.base
+    is_dear = max(read_rate(rates, unusual=True), written_rate(rates)) > MOST_RATE
+    return is_dear or bool(host.prices.per_request or host.prices.minimum)
 
 
 def _first_tier(host: Host) -> int | None:

@@ -4,86 +4,92 @@ A ranking is a list of parts: each part is in order, and every model of a part s
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import inf
-from typing import Final, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from core.decision import Objective
 
 
-class Entrant(NamedTuple):
-    """One model: what it is expected to be good for, and to cost and take at the host that would be asked first.
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What models are ordered by, each at the row of the host that would be asked first.
 
-    `rows` are its hosts, in the order to ask them. `value` is the expected quality from 0 to 1; `is_measured` tells
-    whether it was evaluated for the task, or stands where its other scores put it. `micros` and `ttft_ms` are None
-    while unknown. `is_cramped` tells that the answer's limit leaves it no room to think.
+    `values` are expected qualities from 0 to 1; `micros` (costs in micro-dollars) and `ttft_ms` lack
+    those that are not known.
     """
 
-    model: str
-    rows: tuple[int, ...]
-    value: float
-    is_measured: bool
-    is_cramped: bool
-    micros: float | None
-    ttft_ms: float | None
+    values: Mapping[int, float]
+    micros: Mapping[int, float]
+    ttft_ms: Mapping[int, float]
 
 
-Part: TypeAlias = tuple[Sequence[Entrant], Sequence[float]]
-"""Entrants in order, and their scores."""
+Part: TypeAlias = tuple[Sequence[int], Sequence[float]]
+"""Rows in order, and their scores."""
 
 _FREE_MICROS: Final = 0.01  # below this, prices are as good as equal
 
 
-def ordered(entrants: Sequence[Entrant], objective: Objective, bar: float) -> list[Part]:
-    """Put entrants of one kind in order.
+def ordered(rows: Sequence[int], numbers: Numbers, objective: Objective, bar: float) -> list[Part]:
+    """Put models of one kind in order.
 
     Args:
-        entrants: All measured or all not, all with room or all without.
+        rows: All measured or all not, all with room or all without; of equals the first stays first.
+        numbers: What is known of them.
         objective: What counts.
         bar: The quality from which on a model is good enough for `balanced`.
     """
-    return _ORDERS[objective](entrants, bar)
+    return _ORDERS[objective](rows, numbers, bar)
 
 
-def stacked(parts: Iterable[Part]) -> tuple[list[Entrant], list[float]]:
+def stacked(parts: Iterable[Part]) -> tuple[list[int], list[float]]:
     """One ranking from parts; no score rises along it."""
-    models: list[Entrant] = []
+    rows: list[int] = []
     scores: list[float] = []
     ceiling = 1.0
-    for entrants, found in parts:
-        if entrants:
-            models += entrants
+    for some, found in parts:
+        if some:
+            rows += some
             scores += [ceiling * score for score in found]
             ceiling *= found[-1]
-    return models, scores
+    return rows, scores
 
 
-def _by_quality(entrants: Sequence[Entrant], bar: float) -> list[Part]:
-    best_first = sorted(entrants, key=_best)
-    return [(best_first, [each.value for each in best_first])]
+def cheap_first(rows: Sequence[int], micros: Mapping[int, float]) -> list[int]:
+    """Rows by their prices, those without a known one last; of equals the first stays first."""
+    priced = sorted(filter(micros.__contains__, rows), key=micros.__getitem__)
+    return priced if len(priced) == len(rows) else [*priced, *(row for row in rows if row not in micros)]
 
 
-def _by_cost(entrants: Sequence[Entrant], bar: float) -> list[Part]:
-    priced = sorted([(each.micros, -each.value, each.rows, each) for each in entrants if each.micros is not None])
-    least = priced[0][0] + _FREE_MICROS if priced else 0.0
-    cheap: Part = [each for *_, each in priced], [least / (micros + _FREE_MICROS) for micros, *_ in priced]
-    return [cheap, *_by_quality([each for each in entrants if each.micros is None], bar)]
+def _by_quality(rows: Sequence[int], numbers: Numbers, bar: float) -> list[Part]:
+    best_first = _best_first(cheap_first(rows, numbers.micros), numbers)
+    return [(best_first, [numbers.values[row] for row in best_first])]
 
 
-def _by_latency(entrants: Sequence[Entrant], bar: float) -> list[Part]:
-    timed = sorted([(each.ttft_ms, _micros(each), each.rows, each) for each in entrants if each.ttft_ms is not None])
-    least = timed[0][0] + 1 if timed else 0.0
-    quick: Part = [each for *_, each in timed], [least / (ttft_ms + 1) for ttft_ms, *_ in timed]
-    return [quick, *_balanced([each for each in entrants if each.ttft_ms is None], bar)]
+def _by_cost(rows: Sequence[int], numbers: Numbers, bar: float) -> list[Part]:
+    micros = numbers.micros
+    priced = sorted(_best_first([row for row in rows if row in micros], numbers), key=micros.__getitem__)
+    least = micros[priced[0]] + _FREE_MICROS if priced else 0.0
+    cheap: Part = priced, [least / (micros[row] + _FREE_MICROS) for row in priced]
+    return [cheap, *_by_quality([row for row in rows if row not in micros], numbers, bar)]
 
 
-def _balanced(entrants: Sequence[Entrant], bar: float) -> list[Part]:
-    enough = [each for each in entrants if each.value >= bar]
-    short = sorted([each for each in entrants if each.value < bar], key=_best)
-    best = max([each.value for each in entrants], default=1.0)
-    return [*_by_cost(enough, bar), (short, [each.value / best for each in short])]
+def _by_latency(rows: Sequence[int], numbers: Numbers, bar: float) -> list[Part]:
+    times = numbers.ttft_ms
+    timed = sorted(cheap_first([row for row in rows if row in times], numbers.micros), key=times.__getitem__)
+    least = times[timed[0]] + 1 if timed else 0.0
+    quick: Part = timed, [least / (times[row] + 1) for row in timed]
+    return [quick, *_balanced([row for row in rows if row not in times], numbers, bar)]
 
 
-_ORDERS: Final[Mapping[Objective, Callable[[Sequence[Entrant], float], list[Part]]]] = {
+def _balanced(rows: Sequence[int], numbers: Numbers, bar: float) -> list[Part]:
+    values = numbers.values
+    enough = [row for row in rows if values[row] >= bar]
+    short = _best_first(cheap_first([row for row in rows if values[row] < bar], numbers.micros), numbers)
+    best = max([values[row] for row in enough], default=1.0)
+    return [*_by_cost(enough, numbers, bar), (short, [values[row] / best for row in short])]
+
+
+_ORDERS: Final[Mapping[Objective, Callable[[Sequence[int], Numbers, float], list[Part]]]] = {
     Objective.QUALITY: _by_quality,
     Objective.COST: _by_cost,
     Objective.LATENCY: _by_latency,
@@ -91,9 +97,5 @@ _ORDERS: Final[Mapping[Objective, Callable[[Sequence[Entrant], float], list[Part
 }
 
 
-def _best(entrant: Entrant) -> tuple[float, float, tuple[int, ...]]:
-    return -entrant.value, _micros(entrant), entrant.rows
-
-
-def _micros(entrant: Entrant) -> float:
-    return inf if entrant.micros is None else entrant.micros
+def _best_first(rows: Sequence[int], numbers: Numbers) -> list[int]:
+    return sorted(rows, key=numbers.values.__getitem__, reverse=True)

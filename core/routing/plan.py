@@ -52,7 +52,7 @@ def plan_named(named: Named) -> tuple[Plan, Decision]:
     kept = narrowed(tuple(named.candidates), _stages(named))
     if not kept.kept:
         raise _nothing_left(model, named.candidates, kept)
-    spare = narrowed(tuple(named.fallbacks), _stages(named))
+    spare = narrowed(tuple(named.fallbacks), _stages(named) if named.fallbacks else ())
     ordered = sorted(kept.kept, key=_host_order(named))
     targets = [candidate.target for candidate in (*ordered, *spare.kept)]
     return make_plan(request, targets, effective), _decision(named, spare.kept)

@@ -59,6 +59,7 @@ def narrow(
     *,
     whole: bool = False,
     stream_silence_s: float = STREAM_SILENCE_S,
+    host_regions: tuple[str, ...] | None = None,
 ) -> Effective:
     """Put a request's preferences inside a policy.
 
@@ -69,6 +70,8 @@ def narrow(
         whole: Whether the answer is not streamed: the times of the policy are then raised, and so is what a request
             may ask for.
         stream_silence_s: The operator's bound on silence in streams.
+        host_regions: The only regions that the operator lets requests be sent to, None for all; a policy or a request
+            that asks for others finds no host.
 
     Raises:
         Unprocessable: `policy_violation`, when a preference lies outside the policy; it names field and policy.
@@ -90,7 +93,7 @@ def narrow(
         models=allowed if asked is None else asked,
         exclude=tuple(map(resolve, preferences.exclude)),
         hosts=_narrow_hosts(policy, preferences.providers),
-        data=_narrow_data(policy, preferences.data),
+        data=_narrow_data(policy, preferences.data, host_regions),
         max_cost_micros=_within_cost(policy, preferences.max_cost_micros),
         min_quality=_within_quality(policy, preferences.min_quality),
         max_attempts=1 if preferences.fallback is False else policy.max_attempts,
@@ -119,13 +122,16 @@ def _narrow_hosts(policy: Policy, asked: HostRules) -> HostRules:
     return HostRules(only=only, ignore=asked.ignore, order=asked.order)
 
 
-def _narrow_data(policy: Policy, asked: DataRules) -> DataRules:
+def _narrow_data(policy: Policy, asked: DataRules, bound: tuple[str, ...] | None) -> DataRules:
     regions = policy.data.regions
     for index, region in enumerate(asked.regions or ()):
         if regions is not None and region not in regions:
             raise _violation(policy, f"routing.data.regions[{index}]", region)
+    regions = regions if asked.regions is None else asked.regions
+    if bound is not None:
+        regions = bound if regions is None else tuple(region for region in regions if region in bound)
     return DataRules(
-        regions=regions if asked.regions is None else asked.regions,
+        regions=regions,
         no_training=policy.data.no_training or asked.no_training,
         zero_retention=policy.data.zero_retention or asked.zero_retention,
     )

@@ -1,7 +1,7 @@
 """How good an answer is expected to be, from the tasks a request may be and the catalog's scores for them."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,7 +16,6 @@ LEAST_CHANCE: Final = 0.2
 """Tasks that are less likely than this do not count: small rewordings move the chances of unlikely ones most."""
 
 _WEIGHT_SCALE: Final = 4_096
-_EDGE: Final = 0.000_001
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +37,22 @@ class Qualities:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_odds", _odds(0.5 - self.complexity))
 
-    def of(self, row: int) -> float:
-        """The expected quality at a row, 0..1, for a request of this complexity."""
-        return _moved(self.sums.values[row] / self.unit, self._odds)
+    def values(self, rows: Sequence[int]) -> dict[int, float]:
+        """The expected quality at each of these rows, 0..1, for a request of this complexity."""
+        unit, odds = self.unit, self._odds
+        totals = map(self.sums.values.__getitem__, rows)
+        return {row: total / (total + (unit - total) * odds) for row, total in zip(rows, totals, strict=True)}
 
     def value(self, total: int) -> float:
         """The expected quality that a sum stands for."""
-        return _moved(total / self.unit, self._odds)
+        return total / (total + (self.unit - total) * self._odds)
 
     def best(self, rows: int) -> float:
         """The best expected quality of these rows, of which there is at least one."""
-        return self.of(self.sums.largest(rows, 1)[0])
+        return self.value(self.sums.values[self.sums.largest(rows, 1)[0]])
 
     def bar(self, quality: float) -> int:
         """The sum from which on a row reaches a quality."""
-        if quality <= shifted(0.0, self.complexity):
-            return 0
         return math.ceil(unshifted(quality, self.complexity) * self.unit)
 
 
@@ -95,14 +94,13 @@ def _odds(ease: float) -> float:
 
 
 def _moved(quality: float, odds: float) -> float:
-    inside = min(max(quality, _EDGE), 1 - _EDGE)
-    return inside / (inside + (1 - inside) * odds)
+    return quality / (quality + (1 - quality) * odds)
 
 
 def _weights(chances: Mapping[str, float], known: Collection[str]) -> dict[str, int]:
     """Whole weights of the tasks that count, those of one catalog alone."""
     return {
         task: round(chance * _WEIGHT_SCALE)
-        for task, chance in sorted(chances.items())
+        for task, chance in chances.items()
         if chance >= LEAST_CHANCE and task in known
     }

@@ -10,12 +10,13 @@ from typing import Final, TypeAlias, TypeVar
 
 from core.catalog.model import Target
 from core.chat import ChatRequest
-from core.routing.bits import Named, bits_of, union
+from core.routing.bits import union
 from core.routing.board import HealthView
 from core.routing.estimate import Ask
 from core.routing.index import Index
 from core.routing.policy import Effective
 from core.routing.quality import Qualities
+from core.routing.spelled import Named
 from core.routing.stages import host_code, promise_code
 from core.routing.worst import Worst, free_rows, within_cap
 
@@ -107,9 +108,7 @@ def health(index: Index, view: HealthView) -> Iterator[Sieve]:
     """Who is not out of use at the moment."""
     cooling = view.cooling()
     if cooling:
-        accounts = union(index.vendors.get(name, 0) for name in cooling)
-        rows = (row for name in cooling for row in index.rows_by_host.get(name, ()))
-        yield "unhealthy", index.everything & ~(accounts | bits_of(rows, index.size))
+        yield "unhealthy", index.everything & ~union(map(index.named, cooling))
 
 
 def _grouped(groups: Iterable[tuple[K, int]], code: Callable[[K], str | None], index: Index) -> Iterator[Sieve]:

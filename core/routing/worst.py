@@ -11,7 +11,6 @@ from core.money import PICO_PER_MICRO, Prices, Rates, Terms
 from core.routing.bits import bits_of, places, union
 from core.routing.index import MOST_TOKENS, Index
 from core.routing.lanes import weighted_sum
-from core.routing.reading import Reading
 
 _REASK_TOKENS: Final = 64  # the words that ask again, and what a host puts around them
 _FIXED_TOKENS: Final = 100  # what a host adds to any prompt
@@ -64,17 +63,25 @@ class Worst:
     def dearest(self, prices: Prices, output_limit: int) -> Fraction:
         """What the worst case costs at these prices, in pico-dollars of the host."""
         own = prices.service_prices.get(self.service_tier, prices)
-        lists = [own.base, *(tier.rates for tier in own.tiers if tier.threshold <= self.longest_prompt)]
-        dearest = max(
-            self.pico(read_rate(rates, unusual=self.is_unusual), written_rate(rates), output_limit) for rates in lists
-        )
+        dearest = sum(self._call(own, prompt, answer) for prompt, answer in self._calls(output_limit))
         return dearest * prices.service_tiers.get(self.service_tier, Fraction(1))
 
     def tokens(self, output_limit: int) -> tuple[int, int]:
         """What is read and what is written in all, where an answer has at most `output_limit` tokens."""
+        prompts, answers = zip(*self._calls(output_limit), strict=True)
+        return sum(prompts), sum(answers)
+
+    def _calls(self, output_limit: int) -> tuple[tuple[int, int], ...]:
+        """What each call reads and writes: one that asks again reads the first answer too."""
         answer = min(self.output_tokens, output_limit)
-        prompt = self.calls * self.prompt_tokens + (self.calls - 1) * (answer + _REASK_TOKENS)
-        return prompt, self.calls * self.choices * answer
+        again = (self.prompt_tokens + answer + _REASK_TOKENS, self.choices * answer)
+        return ((self.prompt_tokens, self.choices * answer), again)[: self.calls]
+
+    def _call(self, prices: Prices, prompt: int, answer: int) -> int:
+        """What one call costs at the dearest of the lists that its prompt can meet."""
+        lists = (prices.base, *(tier.rates for tier in prices.tiers if tier.threshold <= prompt))
+        tokens = max(read_rate(each, unusual=self.is_unusual) * prompt + written_rate(each) * answer for each in lists)
+        return tokens + prices.beside(tokens)
 
     def pico(self, input_rate: int, output_rate: int, output_limit: int) -> int:
         """What that costs at these rates."""
@@ -84,7 +91,7 @@ class Worst:
 
 def worst_of(
     request: ChatRequest,
-    reading: Reading,
+    prompt_tokens: int,
     *,
     cap_micros: int | None,
     terms: Terms,
@@ -99,7 +106,7 @@ def worst_of(
 
     Args:
         request: What the caller asks.
-        reading: What was read of it.
+        prompt_tokens: An estimate of what it sends.
         cap_micros: The most that it may be charged, in micro-dollars; None for no cap.
         terms: What its organisation pays on top of a host's price.
         max_tokens_default: The bound of an answer whose request sets none, in tokens.
@@ -111,7 +118,7 @@ def worst_of(
     factor = (1 + terms.markup) * (1 - terms.discount) if terms.provider_cost else Fraction(0)
     left = (cap_micros or 0) * PICO_PER_MICRO - terms.guardrail_pico
     return Worst(
-        prompt_tokens=min(reading.prompt_tokens + reading.prompt_tokens // 2 + _FIXED_TOKENS, MOST_TOKENS),
+        prompt_tokens=min(prompt_tokens + prompt_tokens // 2 + _FIXED_TOKENS, MOST_TOKENS),
         output_tokens=max_tokens_default if request.max_tokens is None else request.max_tokens,
         choices=request.n,
         calls=2 if reasks and wants_json and not request.stream else 1,

@@ -96,7 +96,7 @@ class DynamoDirectory(DynamoTables):
         address = items.organisation_address(organisation.id)
         await self._write_behind(items.organisation_pointer(organisation.id), address, written, first)
 
-    async def pay_in(self, org: str, payment: str, micros: int, now_ms: int) -> bool:
+    async def pay_in(self, org: str, payment: str, micros: int, now_ms: int) -> int | None:
         """Add a payment, once, to what an organisation paid in; see `Directory.pay_in`."""
         note = setup.payment_address(org, payment) | {
             "micros": items.number(micros),
@@ -212,7 +212,7 @@ class DynamoDirectory(DynamoTables):
         return await self._on_config(work)
 
 
-def _pay(client: "DynamoDBClient", table: str, org: str, note: Attributes) -> bool:
+def _pay(client: "DynamoDBClient", table: str, org: str, note: Attributes) -> int | None:
     for _ in range(_TRIES - 1):
         try:
             return _paid(client, table, org, note)
@@ -222,7 +222,7 @@ def _pay(client: "DynamoDBClient", table: str, org: str, note: Attributes) -> bo
     return _paid(client, table, org, note)
 
 
-def _paid(client: "DynamoDBClient", table: str, org: str, note: Attributes) -> bool:
+def _paid(client: "DynamoDBClient", table: str, org: str, note: Attributes) -> int | None:
     micros = int(note["micros"]["N"])
     try:
         client.transact_write_items(
@@ -246,13 +246,10 @@ def _paid(client: "DynamoDBClient", table: str, org: str, note: Attributes) -> b
     except ClientError as error:
         if not refused_in_transaction(error):
             raise
-        if _is_known(client, table, org, note):
-            return False
+        before = get(client, table, {"pk": note["pk"], "sk": note["sk"]})
+        if before is not None:
+            return int(before["micros"]["N"])
+        if get(client, table, items.organisation_address(org)) is None:
+            return 0
         raise too_large() from None
-    return True
-
-
-def _is_known(client: "DynamoDBClient", table: str, org: str, note: Attributes) -> bool:
-    """Whether a payment was refused because it was made before, or because nobody is there to make it for."""
-    there = get(client, table, {"pk": note["pk"], "sk": note["sk"]})
-    return there is not None or get(client, table, items.organisation_address(org)) is None
+    return None

@@ -7,13 +7,15 @@ of a newer one are readable while both are deployed. Exact numbers are strings (
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import cache
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 import orjson
 
 from core.chat import Json, SealedThinking, Usage
 from core.errors import StoreUnavailable
-from core.money import Charge
+from core.money import Charge, Cost
 from core.ports import ToolTurn
 from core.record import AttemptRow, Record
 from core.reservation import Reservation
@@ -38,7 +40,8 @@ _USAGE = (
     *("input_audio_tokens", "input_image_tokens", "output_tokens", "reasoning_tokens", "output_audio_tokens"),
     *("service_tier", "estimated", "extra"),
 )
-_CHARGE = ("total", "input", "output", "guardrail")
+_CHARGE = ("total", "input", "output", "guardrail", "request")
+_COST = {"input_pico": "input", "output_pico": "output", "request_pico": "request"}
 _KEY = ("digest", "id", "org", "name", "hint", "created_ms", "expires_ms", "revoked_ms")
 _ORGANISATION = ("id", "name", "created_ms", "plan")
 _LIMITS = tuple(Limits.__dataclass_fields__)
@@ -163,18 +166,17 @@ def _attempt_item(row: AttemptRow) -> Item:
     item = scalars(row, _ATTEMPT)
     if row.usage is not None:
         item["usage"] = scalars(row.usage, _USAGE)
-    if row.input_pico is not None:
-        item["input_pico"] = str(row.input_pico)
-    if row.output_pico is not None:
-        item["output_pico"] = str(row.output_pico)
+    if row.cost is not None:
+        item |= {name: str(getattr(row.cost, part)) for name, part in _COST.items()}
     if row.likely_pico is not None:
         item["likely_pico"] = str(row.likely_pico)
     return item
 
 
 def _attempt_value(item: Item) -> AttemptRow:
-    costs = exact(item, ("input_pico", "output_pico", "likely_pico"))
-    return AttemptRow(**known(item, _ATTEMPT), usage=_usage_value(item), **costs)
+    picos = exact(item, tuple(_COST))
+    cost = Cost(**{_COST[name]: pico for name, pico in picos.items()}) if picos else None
+    return AttemptRow(**known(item, _ATTEMPT), usage=_usage_value(item), cost=cost, **exact(item, ("likely_pico",)))
 
 
 def _reservation_value(item: Item) -> Reservation | None:
@@ -190,8 +192,13 @@ def _usage_value(item: Item) -> Usage | None:
 
 def scalars(value: object, names: tuple[str, ...]) -> Item:
     """Those members of a value that are not None, which must be the default of all of them."""
-    found = ((name, getattr(value, name)) for name in names)
-    return {name: member for name, member in found if member is not None}
+    members = _members(names)(value)
+    return {name: member for name, member in zip(names, members, strict=True) if member is not None}
+
+
+@cache
+def _members(names: tuple[str, ...]) -> Callable[[object], tuple[Any, ...]]:
+    return attrgetter(*names)
 
 
 def known(item: Mapping[str, Json], names: tuple[str, ...]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ _TOUCH = """UPDATE api_key SET last_used_ms = ?
 _ORGANISATION = "SELECT item, credit_micros FROM organisation"
 _SAVE_ORGANISATION = """INSERT INTO organisation (id, item, credit_micros) VALUES (?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET item = excluded.item"""
-_PAID = "SELECT 1 FROM payment WHERE org = ? AND name = ?"
+_PAID = "SELECT micros FROM payment WHERE org = ? AND name = ?"
 _PAY = "INSERT INTO payment (org, name, micros, paid_ms) VALUES (?, ?, ?, ?)"
 _ADD = "UPDATE organisation SET credit_micros = credit_micros + ? WHERE id = ?"
 
@@ -70,23 +70,27 @@ class SqliteDirectory:
         row = (organisation.id, _text(schema.organisation_item(organisation)), organisation.credit_micros)
         await self._thread.write(lambda connection: connection.execute(_SAVE_ORGANISATION, row))
 
-    async def pay_in(self, org: str, payment: str, micros: int, now_ms: int) -> bool:
+    async def pay_in(self, org: str, payment: str, micros: int, now_ms: int) -> int | None:
         """Add a payment, once, to what an organisation paid in; see `Directory.pay_in`."""
 
-        def work(connection: Connection) -> bool | None:
+        def work(connection: Connection) -> tuple[bool, int | None]:
+            """Whether the credits can be kept, and what there is of that name."""
             known = connection.execute("SELECT credit_micros FROM organisation WHERE id = ?", (org,)).fetchone()
-            if known is None or connection.execute(_PAID, (org, payment)).fetchone() is not None:
-                return False
+            if known is None:
+                return True, 0
+            paid = connection.execute(_PAID, (org, payment)).fetchone()
+            if paid is not None:
+                return True, int(paid[0])
             if abs(known[0] + micros) > LARGEST_CREDITS:
-                return None
+                return False, None
             connection.execute(_PAY, (org, payment, micros, now_ms))
             connection.execute(_ADD, (micros, org))
-            return True
+            return True, None
 
-        added = await self._thread.write(work)
-        if added is None:
+        fits, before = await self._thread.write(work)
+        if not fits:
             raise too_large()
-        return added
+        return before
 
     async def delete_organisation(self, org: str) -> None:
         """Forget an organisation and everything that is kept of it."""

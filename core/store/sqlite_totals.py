@@ -4,14 +4,13 @@ So the sum of the totals is the sum of the settled records at every moment, and 
 """
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from sqlite3 import Connection
 from typing import Final
 
 from core.record import LOST, Record
 from core.store import schema
 from core.store.sqlite_thread import SqliteThread
-from core.totals import COUNTS, OPENING_MS, Bucket, By, Counts, Total, counted
+from core.totals import COUNTS, OPENING_MS, Bucket, By, Counts, Total, counted, in_order
 
 _SETTLE: Final = """INSERT INTO record (org, request_id, lease_until_ms, settled, expires_ms, item)
     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (org, request_id) DO UPDATE
@@ -47,10 +46,13 @@ class SqliteTotals:
         sums = ", ".join(f"sum({name})" for name in COUNTS)
         statement = f"SELECT {columns}, {sums} FROM total WHERE org = ? AND quarter >= ? AND quarter < ?"
         values = (org, quarters.start, quarters.stop)
-        rows = await self._thread.read(
-            lambda connection: connection.execute(f"{statement} GROUP BY {grouping}", values).fetchall()
-        )
-        return [Total(Bucket(*row[:4]), counts) for row in rows if (counts := Counts(*row[4:])) != Counts()]
+
+        def work(connection: Connection) -> list[Total]:
+            # Here, and not on the event loop: a month of a busy organisation is tens of thousands of rows.
+            rows = connection.execute(f"{statement} GROUP BY {grouping}", values)
+            return [Total(Bucket(*row[:4]), Counts(*row[4:])) for row in rows if any(row[4:])]
+
+        return await self._thread.read(work)
 
     async def complete_until(self, org: str, now_ms: int) -> int | None:
         """Before then every request of the organisation is counted; see `Totals.complete_until`."""
@@ -82,4 +84,6 @@ def settle_and_count(connection: Connection, record: Record, row: Row) -> bool:
 
 
 def _count(connection: Connection, org: str, total: Total) -> None:
-    connection.execute(_COUNT, (org, *astuple(total.bucket), *astuple(total.counts)))
+    bucket = total.bucket
+    where = org, bucket.quarter, bucket.key_id, bucket.model, bucket.task
+    connection.execute(_COUNT, (*where, *in_order(total.counts)))

@@ -9,7 +9,7 @@ from typing import Final
 
 from core.chat import Json
 from core.decision import Alternative, Decision
-from core.money import Cost, Terms, charge
+from core.money import Terms, charge
 from core.record import AttemptRow, Record
 
 LIST_PRICE: Final = Terms()
@@ -44,12 +44,18 @@ def routing_object(
         terms: What the organisation pays on top of a host's price.
         full: Whether to list every alternative and every excluded model, as the record does.
     """
+    decided = decided_object(request_id, created, decision, full=full)
+    return attempted(decided, model=model, attempts=attempts, truncated=truncated, terms=terms)
+
+
+def decided_object(request_id: str, created: int, decision: Decision, *, full: bool = False) -> dict[str, Json]:
+    """The `routing` object of a request that was decided and not attempted yet."""
     ranked = decision.alternatives if full else decision.alternatives[:MOST_ALTERNATIVES]
     made: dict[str, Json] = {
         "object": "routing",
         "request_id": request_id,
         "created": created,
-        "model": model,
+        "model": decision.pick,
         "pick": decision.pick,
         "policy": decision.policy,
         "optimize": decision.optimize.value,
@@ -59,19 +65,31 @@ def routing_object(
         "decisiveness": decision.decisiveness,
         "alternatives": [_alternative(each) for each in ranked],
         "excluded": _excluded(decision.excluded, full=full),
-        "attempts": [_attempt(row, terms) for row in attempts],
+        "attempts": [],
         "reasoning": decision.reasoning,
     }
     said = {
         "thinking": decision.thinking,
         "thinking_reason": decision.thinking_reason,
-        "truncated": truncated,
         "structured_output": decision.structured_output,
         "tool_memory": decision.tool_memory,
         "excluded_totals": _totals(decision.excluded) if full else None,
     }
     made.update({name: value for name, value in said.items() if value is not None})
     return made
+
+
+def attempted(
+    decided: Mapping[str, Json],
+    *,
+    model: str,
+    attempts: Iterable[AttemptRow] = (),
+    truncated: str | None = None,
+    terms: Terms = LIST_PRICE,
+) -> dict[str, Json]:
+    """The `routing` object with what came of it until now; `decided` is what `decided_object` gave."""
+    made = {**decided, "model": model, "attempts": [_attempt(row, terms) for row in attempts]}
+    return made if truncated is None else {**made, "truncated": truncated}
 
 
 def recorded_decision(record: Record, usage: Mapping[str, Json] | None, *, with_hosts: bool = False) -> dict[str, Json]:
@@ -143,10 +161,10 @@ def _cost_micros(row: AttemptRow, terms: Terms) -> int | None:
     """This attempt's part of the charge; None while its price is unknown. Checks belong to no attempt."""
     if not row.charged:
         return 0
-    if row.input_pico is None or row.output_pico is None:
+    if row.cost is None:
         return None
     own = Terms(terms.markup, terms.discount, provider_cost=terms.provider_cost)
-    return charge([Cost(row.input_pico, row.output_pico)], own).total
+    return charge([row.cost], own).total
 
 
 def _host(row: AttemptRow) -> dict[str, Json]:

@@ -8,6 +8,7 @@ from typing import Final
 from core.catalog.model import Abilities, Host, Model
 from core.chat import Json
 from core.money import PICO_PER_MICRO, ContextTier, Prices, Rates
+from core.surfaces.json_text import to_json
 from core.surfaces.quality import NOTHING_SAID, Opinions, quality_object
 
 _RATES: Final = tuple(each.name for each in fields(Rates))
@@ -16,23 +17,27 @@ Supported = Callable[[Model], Sequence[str]]
 """Gives the request fields that a model takes in some form."""
 
 
-def model_list(
-    models: Iterable[Model], supported: Supported | None = None, opinions: Opinions = NOTHING_SAID
-) -> dict[str, Json]:
-    """The body of `GET /models`.
+def model_list(models: Iterable[Model], supported: Supported | None = None, opinions: Opinions = NOTHING_SAID) -> bytes:
+    """The body of `GET /models`, written model by model: looking through thousands of them for garbage, while they wait
+    to be written together, takes as long as making them, and twice the memory.
 
     Args:
         models: Those that may be shown, in the order to show them.
         supported: The request fields that a model takes; left out where it is not told.
         opinions: What the organisation's callers said, by model and task.
     """
-    return {"object": "list", "data": [model_object(model, supported, opinions) for model in models]}
+    body = bytearray(b'{"object":"list","data":[')
+    for place, model in enumerate(models):
+        body += b"," if place else b""
+        body += to_json(model_object(model, supported, opinions))
+    body += b"]}"
+    return bytes(body)
 
 
 def model_object(
     model: Model, supported: Supported | None = None, opinions: Opinions = NOTHING_SAID
 ) -> dict[str, Json]:
-    """One model. Prices are US dollars per million tokens, at the cheapest host; null while none is known."""
+    """One model. Prices are US dollars for a million tokens or a request, at the cheapest host; null while unknown."""
     abilities = model.abilities
     made: dict[str, Json] = {
         "id": model.id,
@@ -95,7 +100,9 @@ def _cheapest(hosts: Iterable[Host]) -> Json:
 
 
 def _prices(prices: Prices) -> dict[str, Json]:
-    return {**_rates(prices.base), "tiers": [_tier(tier) for tier in prices.tiers]}
+    each = {"per_request": prices.per_request, "minimum": prices.minimum}
+    said = {name: pico / PICO_PER_MICRO**2 for name, pico in each.items() if pico}
+    return {**_rates(prices.base), **said, "tiers": [_tier(tier) for tier in prices.tiers]}
 
 
 def _tier(tier: ContextTier) -> dict[str, Json]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from typing import TypeAlias
 from core.accounts.own_keys import own_key_failed
 from core.catalog.model import Format, Target, Vendor
 from core.chat import ChatRequest
-from core.errors import AccountFailure, Interrupted, UpstreamFailure
+from core.errors import AccountFailure, Interrupted, OwnKeyFailure, UpstreamFailure
 from core.events import Event
 from core.ports import Clock, ToolTurn
 from core.providers.base import Credential, Media, Prepared, Provider, RemoteMedia, StreamDecoder
@@ -67,36 +67,38 @@ class Caller:
         media = {remote.url: await self.fetch(remote) for remote in provider.needs(request, target)}
         outgoing = provider.encode(request, target, Prepared(media=media, turns=turns))
         credential = await self._credential(target)
-        async with AsyncExitStack() as stack:
-            stack.push(_told_with_care(target, request, credential))
+        try:
             signed = provider.sign(outgoing, credential, self._now())
-            response = await stack.enter_async_context(await self.client.send(signed))
-            if response.status != 200:
-                body = await response.body()
-                raise provider.decode_error(target, response.status, response.headers, body, self._now())
-            decoder = provider.decoder(signed, response.status, response.headers)
-            turn = Turn(mint)
-            broken: list[Interrupted] = []
-            chunks = self._chunks(target, response, decoder, stack, broken)
-            stack.push_async_callback(chunks.aclose)
-            async for data in chunks:
-                yield turn.feed(decoder.feed(data))
-                if decoder.done:
-                    break
-                # A failure that came with these events must not wait for bytes that may never come.
-                decoder.feed(b"")
-            try:
-                last = turn.feed(decoder.close()) + turn.close()
-            except Interrupted as incomplete:
-                raise broken[0] if broken else incomplete from None
-            yield last
+            async with await self.client.send(signed) as response:
+                if response.status != 200:
+                    body = await response.body()
+                    raise provider.decode_error(target, response.status, response.headers, body, self._now())
+                decoder = provider.decoder(signed, response.status, response.headers)
+                turn = Turn(mint)
+                broken: list[Interrupted] = []
+                async with aclosing(self._chunks(target, response, decoder, broken)) as chunks:
+                    async for data in chunks:
+                        yield turn.feed(decoder.feed(data))
+                        if decoder.done:
+                            break
+                        # A failure that came with these events must not wait for bytes that may never come.
+                        decoder.feed(b"")
+                    try:
+                        last = turn.feed(decoder.close()) + turn.close()
+                    except Interrupted as incomplete:
+                        raise broken[0] if broken else incomplete from None
+                    yield last
+        except UpstreamFailure as failure:
+            silence(failure, request, credential)
+            if isinstance(failure, AccountFailure) and target.owner is not None:
+                raise _own_key_failed(failure) from failure
+            raise
 
     async def _chunks(
         self,
         target: Target,
         response: UpstreamResponse,
         decoder: StreamDecoder,
-        stack: AsyncExitStack,
         broken: list[Interrupted],
     ) -> AsyncGenerator[bytes, None]:
         """The body; where the host bills to the end, a call that is abandoned goes on without the caller.
@@ -119,7 +121,7 @@ class Caller:
             broken.append(error)
         except (GeneratorExit, asyncio.CancelledError):
             if not decoder.done:
-                stack.pop_all()  # the drain closes the response
+                response.is_handed_over = True
                 tap.abandon(target, decoder, self.metered)
             raise
         finally:
@@ -135,19 +137,8 @@ class Caller:
         return datetime.fromtimestamp(self.clock.now(), UTC)
 
 
-def _told_with_care(
-    target: Target, request: ChatRequest, credential: Credential
-) -> Callable[[object, BaseException | None, object], None]:
-    """What takes out of a failure what it must not tell, and blames an organisation's own key for its account's."""
-
-    def leave(kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, UpstreamFailure):
-            silence(error, request, credential)
-        if isinstance(error, AccountFailure) and target.owner is not None:
-            raise own_key_failed(
-                detail=error.detail,
-                upstream_status=error.upstream_status,
-                upstream_code=error.upstream_code,
-            ) from error
-
-    return leave
+def _own_key_failed(failure: AccountFailure) -> OwnKeyFailure:
+    """The same failure, blamed on an organisation's own key."""
+    return own_key_failed(
+        detail=failure.detail, upstream_status=failure.upstream_status, upstream_code=failure.upstream_code
+    )

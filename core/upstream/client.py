@@ -1,6 +1,7 @@
 """Sends one upstream call and hands over its response as it arrives; it knows no format and retries nothing."""
 
 from collections.abc import AsyncIterator, Mapping
+from functools import lru_cache
 from types import TracebackType
 
 import httpx
@@ -15,6 +16,12 @@ LARGEST_ERROR_BODY = 256 * 1024
 _TIMEOUTS = {"connect": CONNECT_TIMEOUT_S, "pool": CONNECT_TIMEOUT_S, "read": None, "write": None}
 
 
+@lru_cache(maxsize=1024)
+def _parsed(url: str) -> httpx.URL:
+    """The URL; hosts have few, and parsing one costs as much as a small request's encoding."""
+    return httpx.URL(url)
+
+
 def body_of(response: httpx.Response) -> httpx.AsyncByteStream:
     """The body of a transport's response as it arrives, undecoded."""
     if not isinstance(response.stream, httpx.AsyncByteStream):
@@ -23,12 +30,16 @@ def body_of(response: httpx.Response) -> httpx.AsyncByteStream:
 
 
 class UpstreamResponse:
-    """A response whose body is still arriving. Header names are lower case."""
+    """A response whose body is still arriving. Its headers are found by their names in lower case.
+
+    It is closed at the end of its block, unless it `is_handed_over` to somebody who will close it.
+    """
 
     def __init__(self, response: httpx.Response) -> None:
         self._response = response
+        self.is_handed_over = False
         self.status = response.status_code
-        self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
+        self.headers: Mapping[str, str] = response.headers
 
     async def __aenter__(self) -> "UpstreamResponse":
         return self
@@ -36,7 +47,8 @@ class UpstreamResponse:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        if not self.is_handed_over:
+            await self.close()
 
     async def close(self) -> None:
         """Give the connection up."""
@@ -80,17 +92,20 @@ class UpstreamClient:
         Raises:
             UpstreamFailure: The host cannot be reached.
         """
-        headers = dict(outgoing.headers)
-        if outgoing.target.has(Quirk.CLOSES_CONNECTIONS):
-            headers["connection"] = "close"
         with upstream_faults():
+            url = _parsed(outgoing.url)
+            headers = {
+                "host": url.netloc.decode("ascii"),
+                **outgoing.headers,
+                "content-length": str(len(outgoing.body)),
+            }
+            if outgoing.target.has(Quirk.CLOSES_CONNECTIONS):
+                headers["connection"] = "close"
+            body = httpx.ByteStream(outgoing.body)
             request = httpx.Request(
-                outgoing.method,
-                outgoing.url,
-                headers=headers,
-                content=outgoing.body,
-                extensions={"timeout": _TIMEOUTS},
+                outgoing.method, url, headers=headers, stream=body, extensions={"timeout": _TIMEOUTS}
             )
+            request.read()
             return UpstreamResponse(await self._transport.handle_async_request(request))
 
     async def close(self) -> None:

@@ -7,7 +7,6 @@ from fastapi.responses import Response
 
 from core.accounts.operator import check_operator
 from core.administration.office import Office
-from core.service import Service
 from functions.gateway.admin_call import ADMIN, Call, Endpoint
 from functions.gateway.admin_keys import KEY_ENDPOINTS
 from functions.gateway.admin_organisations import ORGANISATION_ENDPOINTS
@@ -15,14 +14,11 @@ from functions.gateway.admin_setup import SETUP_ENDPOINTS
 from functions.gateway.incoming import body_of, json_answer, token_of
 
 
-def add_admin(
-    app: FastAPI, service: Callable[[], Service], office: Callable[[], Office], operator_sha256: str | None
-) -> None:
+def add_admin(app: FastAPI, office: Callable[[], Office], operator_sha256: str | None) -> None:
     """Add the endpoints.
 
     Args:
         app: The application.
-        service: Gives the service.
         office: Gives what the use cases work with.
         operator_sha256: The SHA-256 of the operator's key, in hex; without one all endpoints answer that they are not
             there.
@@ -30,11 +26,9 @@ def add_admin(
 
     def served(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         async def serve(request: Request) -> Response:
-            gateway = service()
-            request.state.request_id = request_id = gateway.parts.new_request_id()
             check_operator(token_of(request), operator_sha256)
             call = Call(office(), request.path_params, await body_of(request))
-            return json_answer(gateway, await endpoint(call), request_id)
+            return json_answer(await endpoint(call))
 
         return serve
 

@@ -33,7 +33,8 @@ async def _delete(call: Call) -> Json:
 
 async def _pay(call: Call) -> Json:
     payment, micros = parse_payment(call.body)
-    return organisation_object(await organisations.pay_in(call.office, call.names["org"], payment, micros))
+    paid, _ = await organisations.pay_in(call.office, call.names["org"], payment, micros)
+    return organisation_object(paid)
 
 
 async def _list_plans(call: Call) -> Json:

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import Final
 
 import orjson
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
@@ -21,11 +23,20 @@ from functions.gateway.admin import add_admin
 from functions.gateway.deadline import DEADLINE
 from functions.gateway.decisions import add_decisions
 from functions.gateway.head import answer_head
-from functions.gateway.incoming import body_of, token_of
+from functions.gateway.incoming import body_of, caller_of
 from functions.gateway.listing import SupportedFields, add_models
 from functions.gateway.reference import add_reference
-from functions.gateway.respond import DeliveryOptions, ExchangeResponse
+from functions.gateway.respond import BrokenOff, DeliveryOptions, ExchangeResponse
 from functions.gateway.usage import add_usage
+
+# FastAPI's own spans and logs hold addresses as they were asked for, and exceptions in their own words.
+_UNTOLD: Final[TelemetryConfig] = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 
 
 def create_app(
@@ -58,22 +69,24 @@ def create_app(
         await close()
 
     # FastAPI's own document and pages are off: ours describe the contract, and load nothing from elsewhere.
-    app = FastAPI(lifespan=lifespan, redirect_slashes=False, openapi_url=None)
-    _add_failures(app, service, journal)
+    app = FastAPI(lifespan=lifespan, redirect_slashes=False, openapi_url=None, telemetry=_UNTOLD)
+    _add_failures(app, journal, delivery)
+    # First, since routes are tried in their order.
+    for surface in SURFACES:
+        _add_chat(app, surface, service, journal, clock, delivery)
     _add_health(app, service)
     add_reference(app, lambda: service().parts.header_prefix)
     supported = SupportedFields(lambda: service().parts.catalog)
     for surface in SURFACES:
-        _add_surface(app, surface, service, journal, clock, delivery)
         add_models(app, surface, service, supported)
         add_decisions(app, surface, service)
         add_usage(app, surface, service)
-    add_admin(app, service, office, operator_sha256)
+    add_admin(app, office, operator_sha256)
     answer_head(app.routes)
     return app
 
 
-def _add_surface(
+def _add_chat(
     app: FastAPI,
     surface: Surface,
     service: Callable[[], Service],
@@ -83,14 +96,17 @@ def _add_surface(
 ) -> None:
     async def chat_completions(request: Request) -> Response:
         gateway = service()
-        request.state.request_id = request_id = gateway.parts.new_request_id()
-        key = await gateway.authenticate(token_of(request), Scope.INFERENCE)
+        request.state.surface = surface.name
+        key = await caller_of(request, gateway, Scope.INFERENCE)
         body, ends_at = await body_of(request), request.scope.get(DEADLINE)
         named = request.headers.get(HEADER)
+        request_id = request.state.request_id
         exchange = gateway.chat(surface, key, request_id, body, ends_at, idempotency_key=named)
+        request.state.exchange = exchange
         return ExchangeResponse(exchange, clock, journal, delivery)
 
-    app.add_api_route(f"{surface.prefix}/chat/completions", chat_completions, methods=["POST"])
+    # Starlette's own route: FastAPI's looks for parameters to check, which there are none of.
+    app.add_route(f"{surface.prefix}/chat/completions", chat_completions, methods=["POST"])
 
 
 def _add_health(app: FastAPI, service: Callable[[], Service]) -> None:
@@ -105,11 +121,10 @@ def _add_health(app: FastAPI, service: Callable[[], Service]) -> None:
     app.add_api_route("/readyz", readyz, methods=["GET"])
 
 
-def _add_failures(app: FastAPI, service: Callable[[], Service], journal: Journal) -> None:
+def _add_failures(app: FastAPI, journal: Journal, delivery: DeliveryOptions) -> None:
     def answer(request: Request, error: GatewayError, more: Mapping[str, str] | None = None) -> Response:
-        parts = service().parts
-        request_id = getattr(request.state, "request_id", None) or parts.new_request_id()
-        status, headers, envelope = error_answer(error, request_id, parts.header_prefix)
+        request.state.error = error
+        status, headers, envelope = error_answer(error, request.state.request_id, delivery.header_prefix)
         return Response(orjson.dumps(envelope), status, {**headers, **(more or {})}, "application/json")
 
     async def failed(request: Request, error: Exception) -> Response:
@@ -129,9 +144,9 @@ def _add_failures(app: FastAPI, service: Callable[[], Service], journal: Journal
         )
 
     async def fault(request: Request, error: Exception) -> Response:
-        request_id = service().parts.new_request_id()
-        request.state.request_id = request_id
-        journal.fault(request_id, error)
+        if isinstance(error, BrokenOff):  # its answer has begun, and what it failed of is known
+            return Response()
+        journal.fault(request.state.request_id, error)
         return answer(request, InternalError("The gateway failed. The fault was logged under the request id."))
 
     app.add_exception_handler(GatewayError, failed)

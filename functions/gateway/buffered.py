@@ -13,6 +13,7 @@ from mangum import Mangum
 from mangum.types import ASGI, LambdaContext, LambdaEvent, Receive, Scope, Send
 
 from functions.gateway.deadline import DEADLINE
+from functions.gateway.starting import start
 from functions.gateway.streaming.contract import Gateway, Prepare
 from functions.gateway.streaming.serve import AFTER_RESPONSE_S, ASLEEP_S
 
@@ -82,12 +83,4 @@ async def _after_response(gateway: Gateway, budget_s: float) -> None:
         log.exception("the work after the response failed")
 
 
-def _prepare() -> Gateway:
-    from functions import settings
-    from functions.gateway.compose import prepare
-
-    variables = settings.environment()
-    return prepare(settings.read_settings(variables), variables)
-
-
-handler = BufferedHandler(_prepare)
+handler = BufferedHandler(start)

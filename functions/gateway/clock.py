@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 
 
 class SystemClock:
@@ -18,3 +19,7 @@ class SystemClock:
     async def sleep_until(self, moment: float) -> None:
         """Return once `monotonic()` has reached `moment`."""
         await asyncio.sleep(max(0.0, moment - time.monotonic()))
+
+    def call_at(self, moment: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
+        """Call back once `monotonic()` has reached `moment`."""
+        return asyncio.get_running_loop().call_later(max(0.0, moment - time.monotonic()), callback)

@@ -8,6 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from secrets import token_bytes
+from typing import TYPE_CHECKING, Any, TextIO
 
 import httpx
 
@@ -38,11 +39,17 @@ from functions.gateway.app import create_app
 from functions.gateway.aws_credentials import aws_credentials
 from functions.gateway.catalog_file import read_catalog_file
 from functions.gateway.clock import SystemClock
+from functions.gateway.finished import Observer
+from functions.gateway.front import Front
 from functions.gateway.identity import new_request_id
 from functions.gateway.logs import Logs
+from functions.gateway.observers import make_metrics, make_traces
 from functions.gateway.respond import DeliveryOptions
 from functions.gateway.sealing import make_sealer
 from functions.settings import Settings
+
+if TYPE_CHECKING:
+    from functions.gateway.traces import Traces
 
 
 class Gateway:
@@ -55,9 +62,12 @@ class Gateway:
         clock: Time.
         own_catalog: More catalog files, each a name and its TOML.
         wrap_store: Puts something between the gateway and its store.
-        journal: Where faults and spilled records go; the structured log unless given.
+        journal: Where faults and spilled records go; the structured log, which has a line for each request too, unless
+            given.
         keeps_up: Whether the process goes on between requests, so that it can learn of hosts' health meanwhile, and
             settle what dead processes left open.
+        observers: Who is told of requests, beside those that the settings ask for.
+        log_stream: Where the structured log goes; standard output unless given.
     """
 
     def __init__(
@@ -70,6 +80,8 @@ class Gateway:
         wrap_store: Callable[[Store], Store] | None = None,
         journal: Journal | None = None,
         keeps_up: bool = False,
+        observers: Sequence[Observer] = (),
+        log_stream: TextIO | None = None,
     ) -> None:
         self._settings = settings
         self._variables = variables
@@ -78,14 +90,15 @@ class Gateway:
         self._own_catalog = own_catalog
         self._make_store = _store_maker(settings, self._clock)
         self._wrap_store = wrap_store or (lambda store: store)
-        self._journal = journal or Logs(settings.log_level)
+        logs = Logs(settings.log_level, settings.service, log_stream)
+        self._journal = journal or logs
         self._service: Service | None = None
         self._client: UpstreamClient | None = None
         self._keeps_up = keeps_up
         self._keeping_up: asyncio.Task[None] | None = None
         delivery = DeliveryOptions(settings.header_prefix, settings.early_commit_s)
         self._office: Office | None = None
-        self.app = create_app(
+        app = create_app(
             lambda: self.service,
             self._journal,
             self._clock,
@@ -95,6 +108,23 @@ class Gateway:
             lambda: self.office,
             settings.operator_key_sha256,
         )
+        self._traces: Traces | None = None
+        self._observers = [*observers, *make_metrics(settings)]
+        if journal is None and settings.log_level in ("DEBUG", "INFO"):
+            self._observers.append(logs)
+        self.app = Front(
+            app,
+            settings.header_prefix,
+            self._clock,
+            self._journal,
+            lambda: self.service.parts.background,
+            self._observers,
+        )
+
+    @property
+    def header_prefix(self) -> str:
+        """What the names of our own response headers begin with."""
+        return self._settings.header_prefix
 
     @property
     def service(self) -> Service:
@@ -122,9 +152,7 @@ class Gateway:
         """Open the store and the HTTP client, read credentials. A second call does nothing."""
         if self._service is not None:
             return
-        secrets = Secrets(
-            self._variables, self._clock, _secret_reader(self._settings), aws_credentials(self._variables)
-        )
+        secrets = Secrets(self._variables, self._clock, secret_reader(self._settings), aws_credentials(self._variables))
         await secrets.load()
         store = self._wrap_store(self._make_store())
         sealer = make_sealer(self._settings, self._clock)
@@ -162,8 +190,12 @@ class Gateway:
             sealer=sealer,
             header_prefix=self._settings.header_prefix,
             stream_silence_s=self._settings.stream_silence_s,
+            host_regions=self._settings.only_regions,
         )
         self._service = Service(parts)
+        self._traces = make_traces(self._settings, offers.common.catalog.vendors)
+        if self._traces is not None:
+            self._observers.append(self._traces)
         if self._keeps_up:
             self._keeping_up = asyncio.ensure_future(_all(sharing.keep_up(), keep_swept(store, self._clock)))
 
@@ -175,6 +207,8 @@ class Gateway:
         """Finish what goes on after the last byte."""
         if self._service is not None:
             await self._service.parts.background.idle()
+        if self._traces is not None:
+            await asyncio.to_thread(self._traces.flush)
 
     async def close(self) -> None:
         """Finish what is under way, then close store and connections."""
@@ -187,6 +221,10 @@ class Gateway:
         if self._client is not None:
             await self._client.close()
         await self._service.parts.store.close()
+        if self._traces is not None:
+            self._observers.remove(self._traces)
+            await asyncio.to_thread(self._traces.close)
+            self._traces = None
         self._service = self._office = None
 
 
@@ -216,7 +254,7 @@ def open_store(settings: Settings) -> Store:
 
 
 def _store_maker(settings: Settings, clock: Clock) -> Callable[[], Store]:
-    """What makes the store. Its module is imported now: only one of them is needed, and boto3 is slow to import."""
+    """What makes the store. Its module is imported now: only one of them is needed, and botocore is slow to import."""
     if settings.store == "sqlite":
         from core.store.sqlite import SqliteStore
 
@@ -231,15 +269,17 @@ def _store_maker(settings: Settings, clock: Clock) -> Callable[[], Store]:
     return lambda: DynamoStore(config, ledger, retention_days=settings.record_days, pause=pause)
 
 
-def _secret_reader(settings: Settings) -> Callable[[], str] | None:
+def secret_reader(settings: Settings) -> Callable[[], str] | None:
+    """What reads the secret with the vendors' keys, or None where there is no such secret; it blocks."""
     name = settings.provider_secret
     if name is None:
         return None
 
     def read() -> str:
-        import boto3
+        from botocore.session import Session
 
-        secret: str = boto3.client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
+        client: Any = Session().create_client("secretsmanager")
+        secret: str = client.get_secret_value(SecretId=name)["SecretString"]
         return secret
 
     return read

@@ -9,7 +9,7 @@ from core.service import Service
 from core.surfaces.decisions_question import parse_decisions_question
 from core.surfaces.surface import Surface
 from core.tenant import Scope
-from functions.gateway.incoming import asked_of, body_of, json_answer, token_of
+from functions.gateway.incoming import asked_of, body_of, caller_of, json_answer
 
 
 def add_decisions(app: FastAPI, surface: Surface, service: Callable[[], Service]) -> None:
@@ -17,24 +17,24 @@ def add_decisions(app: FastAPI, surface: Surface, service: Callable[[], Service]
 
     async def route(request: Request) -> Response:
         gateway = service()
-        request.state.request_id = request_id = gateway.parts.new_request_id()
-        key = await gateway.authenticate(token_of(request), Scope.INFERENCE)
-        return json_answer(gateway, await gateway.route(surface, key, request_id, await body_of(request)), request_id)
+        key = await caller_of(request, gateway, Scope.INFERENCE)
+        asked = request.state.request_id, await body_of(request)
+        return json_answer(await gateway.route(surface, key, *asked))
 
     async def decisions(request: Request) -> Response:
         gateway = service()
-        key = await gateway.authenticate(token_of(request), Scope.DECISIONS)
-        return json_answer(gateway, await gateway.decisions(key, parse_decisions_question(asked_of(request))))
+        key = await caller_of(request, gateway, Scope.DECISIONS)
+        return json_answer(await gateway.decisions(key, parse_decisions_question(asked_of(request))))
 
-    async def decision(request: Request, response_id: str) -> Response:
+    async def decision(request: Request) -> Response:
         gateway = service()
-        key = await gateway.authenticate(token_of(request), Scope.DECISIONS)
-        return json_answer(gateway, await gateway.decision(key, response_id))
+        key = await caller_of(request, gateway, Scope.DECISIONS)
+        return json_answer(await gateway.decision(key, request.path_params["response_id"]))
 
-    async def feedback(request: Request, response_id: str) -> Response:
+    async def feedback(request: Request) -> Response:
         gateway = service()
-        key = await gateway.authenticate(token_of(request), Scope.DECISIONS)
-        return json_answer(gateway, await gateway.feedback(key, response_id, await body_of(request)))
+        key = await caller_of(request, gateway, Scope.DECISIONS)
+        return json_answer(await gateway.feedback(key, request.path_params["response_id"], await body_of(request)))
 
     app.add_api_route(f"{surface.prefix}/route", route, methods=["POST"])
     app.add_api_route(f"{surface.prefix}/routing-decisions", decisions, methods=["GET"])

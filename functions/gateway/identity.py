@@ -2,6 +2,10 @@
 
 import secrets
 import time
+from typing import Final
+
+REQUEST_ID: Final = "headrace.request_id"
+"""Key of the ASGI scope under which an entry point may leave the id that it gave a request."""
 
 
 def new_request_id() -> str:

@@ -6,8 +6,8 @@ from fastapi.responses import Response
 
 from core.errors import InvalidRequest, RequestTooLarge
 from core.service import Service
-from core.surfaces.headers import answer_headers
 from core.surfaces.query import Parameters
+from core.tenant import Key, Scope
 
 LARGEST_BODY = 6 * 1024 * 1024
 
@@ -54,8 +54,19 @@ def _too_large() -> RequestTooLarge:
     )
 
 
-def json_answer(gateway: Service, value: object, request_id: str | None = None) -> Response:
-    """A value as a JSON answer, under a new request id unless it has one."""
-    parts = gateway.parts
-    headers = answer_headers(parts.header_prefix, request_id or parts.new_request_id())
-    return Response(orjson.dumps(value), headers=headers, media_type="application/json")
+async def caller_of(request: Request, gateway: Service, scope: Scope | None = None) -> Key:
+    """The key that a request was sent with.
+
+    Raises:
+        PermissionDenied: It does not have the scope.
+        AuthenticationFailed: There is none, or none that is known and live.
+        StoreUnavailable: It cannot be looked up.
+    """
+    key = await gateway.authenticate(token_of(request), scope)
+    request.state.org = key.org
+    return key
+
+
+def json_answer(value: object) -> Response:
+    """A value as a JSON answer."""
+    return Response(orjson.dumps(value), media_type="application/json")

@@ -12,7 +12,7 @@ from core.service import Service
 from core.shelf import Shelf
 from core.surfaces.models import Supported, model_list, model_object
 from core.surfaces.surface import Surface
-from functions.gateway.incoming import json_answer, token_of
+from functions.gateway.incoming import caller_of, json_answer, token_of
 
 
 class SupportedFields:
@@ -47,17 +47,17 @@ def add_models(app: FastAPI, surface: Surface, service: Callable[[], Service], s
 
     async def models(request: Request) -> Response:
         shelf = await _shelf(service(), request)
-        return json_answer(service(), model_list(shelf.models, supported.among(shelf.catalog), shelf.opinions))
+        body = model_list(shelf.models, supported.among(shelf.catalog), shelf.opinions)
+        return Response(body, media_type="application/json")
 
-    async def model(request: Request, model_id: str) -> Response:
+    async def model(request: Request) -> Response:
         shelf = await _shelf(service(), request)
-        found = shelf.find(model_id)
-        return json_answer(service(), model_object(found, supported.among(shelf.catalog), shelf.opinions))
+        found = shelf.find(request.path_params["model_id"])
+        return json_answer(model_object(found, supported.among(shelf.catalog), shelf.opinions))
 
     app.add_api_route(f"{surface.prefix}/models", models, methods=["GET"])
     app.add_api_route(f"{surface.prefix}/models/{{model_id:path}}", model, methods=["GET"])
 
 
 async def _shelf(gateway: Service, request: Request) -> Shelf:
-    token = token_of(request)
-    return await gateway.shelf(await gateway.authenticate(token) if token else None)
+    return await gateway.shelf(await caller_of(request, gateway) if token_of(request) else None)

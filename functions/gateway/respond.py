@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,23 +64,51 @@ class ExchangeResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve until the last byte is out or the caller has gone."""
         delivery = _Delivery(self._exchange, self._clock, self._journal, self._options, send)
-        serving = asyncio.ensure_future(delivery.run())
-        leaving = asyncio.ensure_future(_gone(receive))
+        caller = _Caller(receive)
         try:
-            await asyncio.wait({serving, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await caller.stays_for(delivery.run())
         finally:
-            leaving.cancel()
-            serving.cancel()
-            await asyncio.gather(serving, leaving, return_exceptions=True)
             # Not part of what a caller who leaves cancels: it is what must happen then.
             await self._exchange.leave()
-        if not serving.cancelled() and (fault := serving.exception()) is not None:
-            raise fault
+            scope["state"]["error"] = delivery.failure
 
 
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+class _Caller:
+    """Who waits for an answer, and may leave."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._serving: asyncio.Task[Any] | None = None
+        self._has_left = False
+
+    async def stays_for(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do the work; it is cancelled once the caller has left."""
+        self._serving = serving = asyncio.current_task()
+        if serving is None:
+            raise AssertionError("answers are given by tasks")
+        before = serving.cancelling()
+        leaving = asyncio.ensure_future(self._gone())
+        leaving.add_done_callback(self._left)
+        try:
+            await work
+        except asyncio.CancelledError:
+            if not self._has_left or serving.cancelling() > before + 1:
+                raise
+        finally:
+            self._serving = None
+            leaving.cancel()
+            if self._has_left:
+                serving.uncancel()
+
+    async def _gone(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    def _left(self, leaving: "asyncio.Task[None]") -> None:
+        if not leaving.cancelled() and self._serving is not None:
+            leaving.exception()  # a connection that fails is as good as left
+            self._has_left = True
+            self._serving.cancel()
 
 
 class _Delivery:
@@ -97,16 +125,20 @@ class _Delivery:
         self._journal = journal
         self._prefix = options.header_prefix
         self._send = send
+        self.failure: GatewayError | None = None
         self._started = False
         self._sent_at = clock.monotonic()
         self._early_at = math.inf if options.early_commit_s is None else self._sent_at + options.early_commit_s
+        self._beating: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        beating = asyncio.ensure_future(self._beat())
+        beating = self._clock.call_at(self._due(), self._begin_to_beat)
         try:
             await self._deliver()
         finally:
             beating.cancel()
+            if self._beating is not None:
+                self._beating.cancel()
 
     async def _deliver(self) -> None:
         try:
@@ -126,10 +158,17 @@ class _Delivery:
             return
         await self._end()
 
+    def _due(self) -> float:
+        return min(self._sent_at + HEARTBEAT_S, math.inf if self._started else self._early_at)
+
+    def _begin_to_beat(self) -> None:
+        # Most answers are over before the first beat is due: they need no task for it.
+        self._beating = asyncio.ensure_future(self._beat())
+
     async def _beat(self) -> None:
         """Something whenever nothing was sent for a while: comments in a stream, white space before a late answer."""
         while True:
-            due = self._sent_at + HEARTBEAT_S
+            due = self._due()
             now = self._clock.monotonic()
             if now < due:
                 await self._clock.sleep_until(due)
@@ -161,6 +200,7 @@ class _Delivery:
         await self._send({"type": "http.response.body", "body": body})
 
     async def _fail(self, error: GatewayError) -> None:
+        self.failure = error
         if self._started and not self._exchange.is_stream:
             raise BrokenOff(error.code) from error
         if self._started:

@@ -12,12 +12,11 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from core.service import Service
-from core.surfaces.headers import answer_headers
 from core.surfaces.surface import Surface
 from core.surfaces.usage_question import parse_usage_question
 from core.surfaces.usage_rows import COLUMNS
 from core.tenant import Scope
-from functions.gateway.incoming import asked_of, json_answer, token_of
+from functions.gateway.incoming import asked_of, caller_of, json_answer
 
 JSON_TYPE = "application/json"
 CSV_TYPE = "text/csv"
@@ -30,17 +29,17 @@ def add_usage(app: FastAPI, surface: Surface, service: Callable[[], Service]) ->
 
     async def usage(request: Request) -> Response:
         gateway = service()
-        key = await gateway.authenticate(token_of(request), Scope.USAGE)
+        key = await caller_of(request, gateway, Scope.USAGE)
         question = parse_usage_question(asked_of(request), gateway.parts.clock.now(), zone_of)
         page = await gateway.usage(key, question)
         if _wants_table(request.headers.get("accept", "")):
-            return _table(gateway, page)
-        return json_answer(gateway, page)
+            return _table(gateway.parts.header_prefix, page)
+        return json_answer(page)
 
     async def credits(request: Request) -> Response:
         gateway = service()
-        key = await gateway.authenticate(token_of(request), Scope.USAGE)
-        return json_answer(gateway, await gateway.credits(key))
+        key = await caller_of(request, gateway, Scope.USAGE)
+        return json_answer(await gateway.credits(key))
 
     app.add_api_route(f"{surface.prefix}/usage", usage, methods=["GET"])
     app.add_api_route(f"{surface.prefix}/credits", credits, methods=["GET"])
@@ -85,10 +84,9 @@ def _weight(parameter: str) -> float:
     return 1.0 if found is None else min(1.0, float(found[1]))
 
 
-def _table(gateway: Service, page: Mapping[str, Any]) -> Response:
+def _table(prefix: str, page: Mapping[str, Any]) -> Response:
     """What a table has no room for is in headers."""
-    prefix = gateway.parts.header_prefix
-    headers = answer_headers(prefix, gateway.parts.new_request_id())
+    headers: dict[str, str] = {}
     for name, member in (("Next-Cursor", "next_cursor"), ("Complete-Until", "complete_until")):
         if page[member] is not None:
             headers[f"{prefix}{name}"] = str(page[member])

@@ -9,26 +9,25 @@ from core.administration import keys, organisations
 from core.administration.office import Office
 from core.surfaces.admin.limits import LARGEST, LIMIT_NAMES, limits_object
 from core.tenant import Limits
-from functions.local.office import in_office, show_json
+from functions.local.office import DEFAULT_ORG, Org, in_office, show_json
 from functions.local.output import Refusal, show
 
 app = typer.Typer(help="Bound what an organisation or a key may use.", no_args_is_help=True)
 
-Org = Annotated[str, typer.Argument(help="The organisation's id.")]
 Key = Annotated[str | None, typer.Option("--key", help="A key's id, for the limits of that key.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Bound = Annotated[int | None, typer.Option(min=0, max=LARGEST)]
 
 
 @app.command("show")
-def show_limits(org: Org, key: Key = None, as_json: Json = False) -> None:
+def show_limits(org: Org = DEFAULT_ORG, key: Key = None, as_json: Json = False) -> None:
     """Show limits; money is in micro-dollars, days and months are those of UTC."""
     _show(in_office(lambda office: _limits(office, org, key)), as_json=as_json)
 
 
 @app.command("set")
 def set_limits(
-    org: Org,
+    org: Org = DEFAULT_ORG,
     key: Key = None,
     day_micros: Bound = None,
     month_micros: Bound = None,
@@ -57,8 +56,8 @@ def set_limits(
 
 @app.command()
 def clear(
-    org: Org,
     names: Annotated[list[str] | None, typer.Argument(help="Limits to take away; all if none is named.")] = None,
+    org: Org = DEFAULT_ORG,
     key: Key = None,
     as_json: Json = False,
 ) -> None:

@@ -1,6 +1,6 @@
 """`headrace keys`: callers' keys in the store that the settings name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +12,19 @@ from core.surfaces.admin.changes import is_identifier
 from core.surfaces.admin.keys import MOST_OVERLAP_HOURS, USUAL_OVERLAP_HOURS, key_object, parse_key, parse_key_changes
 from core.surfaces.admin.limits import limits_object
 from core.tenant import Key, Organisation, Scope
-from functions.local.office import body, in_office, joined, moment, now_ms, office_of, show_json
+from core.workspace import Workspace
+from functions.local.office import (
+    DEFAULT_ORG,
+    Org,
+    body,
+    day,
+    in_office,
+    joined,
+    moment,
+    now_ms,
+    office_of,
+    show_json,
+)
 from functions.local.output import Refusal, show
 
 app = typer.Typer(help="Make, change, rotate and revoke the keys that callers use.", no_args_is_help=True)
@@ -21,7 +33,6 @@ COLUMNS = ("id", "name", "hint", "policies", "scopes", "created", "expires", "re
 DAY_S = 86_400
 MOST_DAYS = 1_000_000
 
-Org = Annotated[str, typer.Option("--org", help="The organisation that the key belongs to.")]
 KeyId = Annotated[str, typer.Argument(help="The id that `headrace keys list` shows.")]
 Days = Annotated[int | None, typer.Option("--days", min=1, max=MOST_DAYS, help="Days from now until it expires.")]
 Policies = Annotated[
@@ -35,7 +46,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 @app.command()
 def create(
     name: Annotated[str, typer.Argument(help="What the key is for, in your words.")],
-    org: Org = "default",
+    org: Org = DEFAULT_ORG,
     days: Days = None,
     policies: Policies = None,
     models: Models = None,
@@ -45,15 +56,11 @@ def create(
     """Make a key and show it, this once. An organisation that is not there yet is made with it."""
     members = parse_key(body({"name": name, **_bounds(days, policies, models, scopes)}))
 
-    async def work(office: Office) -> tuple[str, Key]:
-        await _ensure(office, org)
-        return await keys.create(office, org, members)
-
-    _show_made(*in_office(work), as_json=as_json)
+    _show_made(*in_office(lambda office: _create(office, org, members)), as_json=as_json)
 
 
 @app.command("list")
-def list_keys(org: Org = "default", as_json: Json = False) -> None:
+def list_keys(org: Org = DEFAULT_ORG, as_json: Json = False) -> None:
     """List an organisation's keys; a key itself is never shown again."""
 
     async def work(office: Office) -> Sequence[Key]:
@@ -64,12 +71,11 @@ def list_keys(org: Org = "default", as_json: Json = False) -> None:
     if as_json:
         show([_row(key) for key in found], COLUMNS, as_json=True)
         return
-    cells = [{**_row(key), "policies": joined(key.policies), "scopes": _scopes(key)} for key in found]
-    show(cells, COLUMNS, as_json=False)
+    show([_cells(key) for key in found], COLUMNS, as_json=False)
 
 
 @app.command("show")
-def show_key(key_id: KeyId, org: Org = "default") -> None:
+def show_key(key_id: KeyId, org: Org = DEFAULT_ORG) -> None:
     """Print everything that is kept of a key, as JSON."""
     show_json(key_object(in_office(lambda office: office.key(org, key_id))))
 
@@ -77,7 +83,7 @@ def show_key(key_id: KeyId, org: Org = "default") -> None:
 @app.command()
 def change(
     key_id: KeyId,
-    org: Org = "default",
+    org: Org = DEFAULT_ORG,
     name: Annotated[str | None, typer.Option("--name", help="What it is for.")] = None,
     days: Days = None,
     forever: Annotated[bool, typer.Option("--forever", help="It does not expire.")] = False,
@@ -98,7 +104,7 @@ def change(
 @app.command()
 def rotate(
     key_id: KeyId,
-    org: Org = "default",
+    org: Org = DEFAULT_ORG,
     overlap_hours: Annotated[
         int, typer.Option("--overlap-hours", min=0, max=MOST_OVERLAP_HOURS, help="How long the old one lives on.")
     ] = USUAL_OVERLAP_HOURS,
@@ -109,14 +115,14 @@ def rotate(
 
 
 @app.command()
-def revoke(key_id: KeyId, org: Org = "default") -> None:
+def revoke(key_id: KeyId, org: Org = DEFAULT_ORG) -> None:
     """Revoke a key; gateways that know it refuse it within a minute."""
     in_office(lambda office: keys.revoke(office, org, key_id))
     typer.echo(f"{key_id} is revoked.")
 
 
 @app.command()
-def delete(key_id: KeyId, org: Org = "default") -> None:
+def delete(key_id: KeyId, org: Org = DEFAULT_ORG) -> None:
     """Forget a key; gateways that know it refuse it within a minute."""
     in_office(lambda office: keys.delete(office, org, key_id))
     typer.echo(f"{key_id} is deleted.")
@@ -124,17 +130,18 @@ def delete(key_id: KeyId, org: Org = "default") -> None:
 
 async def create_key(store: Store, org: str, name: str, days: int | None = None) -> tuple[str, Key]:
     """Make a key, and its organisation if there is none of that id yet; returns the token and what is stored of it."""
-    office = office_of(store)
-    await _ensure(office, org)
     expires_ms = None if days is None else now_ms() + days * DAY_S * 1000
-    return await keys.create(office, org, {"name": name, "expires_ms": expires_ms})
+    return await _create(office_of(store), org, {"name": name, "expires_ms": expires_ms})
 
 
-async def _ensure(office: Office, org: str) -> None:
+async def _create(office: Office, org: str, members: Mapping[str, Any]) -> tuple[str, Key]:
     if await office.store.organisation(org) is None:
         if not is_identifier(org):
             raise Refusal(f"{org!r} cannot be an organisation's id; use letters, digits, dots, hyphens, underscores.")
-        await office.directory.save_organisation(Organisation(id=org, name=org, created_ms=office.now_ms()))
+        made = Organisation(id=org, name=org, created_ms=office.now_ms())
+        keys.check(office, Workspace(made), members)  # first, so that a mistake leaves nothing behind
+        await office.directory.save_organisation(made)
+    return await keys.create(office, org, members)
 
 
 def _bounds(
@@ -171,6 +178,20 @@ def _row(key: Key) -> dict[str, object]:
         "scopes": [scope.value for scope in key.scopes],
         "limits": limits_object(key.limits),
     }
+
+
+def _cells(key: Key) -> dict[str, object]:
+    times = ("created", key.created_ms), ("expires", key.expires_ms), ("revoked", key.revoked_ms)
+    return {
+        **_row(key),
+        "policies": joined(key.policies),
+        "scopes": _scopes(key),
+        **{name: _day(at_ms) for name, at_ms in (*times, ("last_used", key.last_used_ms))},
+    }
+
+
+def _day(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else day(milliseconds // 1000)
 
 
 def _scopes(key: Key) -> str:

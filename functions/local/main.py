@@ -8,12 +8,26 @@ import typer
 from rich.console import Console
 
 from core.catalog.file import CatalogError
-from core.errors import GatewayError
-from functions.local import budgets, dev, keys, ledger, operator, orgs, own_keys, plans, policies, route, usage
+from core.errors import GatewayError, StoreUnavailable
+from functions.local import (
+    budgets,
+    dev,
+    keys,
+    lambda_front,
+    ledger,
+    operator,
+    orgs,
+    own_keys,
+    plans,
+    policies,
+    route,
+    usage,
+)
 from functions.local.catalog import commands
 from functions.local.catalog.overlay import OverlayError
 from functions.local.catalog.sources.folder import SourcesMissing
 from functions.local.demo_model import DemoModelError
+from functions.local.doctor.command import doctor
 from functions.local.llama_server import LlamaError
 from functions.local.output import Refusal
 from functions.settings import SettingsError
@@ -26,7 +40,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("dev")(dev.dev)
+app.command("lambda")(lambda_front.lambda_front)
 app.command("route")(route.route)
+app.command("doctor")(doctor)
 app.command("usage")(usage.usage)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(orgs.app, name="orgs")
@@ -60,5 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 raise Refusal(f"{argument.encode('utf-8', 'backslashreplace').decode()} is not UTF-8.")
         app(args=given)
     except EXPECTED as error:
-        Console(stderr=True, highlight=False).print(f"headrace: {error}", markup=False, soft_wrap=True)
+        # What a store says is for callers of the API; its detail is for whoever runs it.
+        words = error.detail if isinstance(error, StoreUnavailable) and error.detail else error
+        Console(stderr=True, highlight=False).print(f"headrace: {words}", markup=False, soft_wrap=True)
         sys.exit(1)

@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import orjson
+import typer
 
 from core.administration.office import Office
 from core.ports import Store
@@ -21,6 +22,12 @@ from functions.local.store import with_store
 from functions.settings import environment, read_settings
 
 T = TypeVar("T")
+
+Org = Annotated[str, typer.Option("--org", help="The organisation.")]
+"""Whose things are meant; `headrace orgs`, which is about organisations themselves, takes their ids as arguments."""
+
+DEFAULT_ORG = "default"
+"""The organisation of those who name none."""
 
 
 def office_of(store: Store) -> Office:

@@ -14,7 +14,7 @@ from core.surfaces.admin.organisations import (
 )
 from core.tenant import Organisation
 from functions.local.office import body, day, dollars, in_office, show_json, text_of
-from functions.local.output import Refusal, show
+from functions.local.output import Refusal, counted, show
 
 app = typer.Typer(help="Make, change and delete organisations.", no_args_is_help=True)
 catalog = typer.Typer(help="Read and write an organisation's own catalog.", no_args_is_help=True)
@@ -83,9 +83,12 @@ def pay(
     payment: Annotated[str, typer.Option("--id", help="What the payment is called. One of that name counts once.")],
     as_json: Json = False,
 ) -> None:
-    """Add a payment to an organisation's credits."""
+    """Add a payment to an organisation's credits; the same one again changes nothing."""
     name, amount = parse_payment(body({"id": payment, "micros": micros}))
-    _show(in_office(lambda office: organisations.pay_in(office, org, name, amount)), as_json=as_json)
+    paid, is_new = in_office(lambda office: organisations.pay_in(office, org, name, amount))
+    if not is_new:
+        typer.echo(f"The payment {name} is already paid in; nothing was added.", err=True)
+    _show(paid, as_json=as_json)
 
 
 @app.command()
@@ -110,7 +113,7 @@ def put_catalog(org: Org, file: Annotated[str, typer.Argument(help="A TOML file;
     """Check a catalog and put it into force for one organisation."""
     text = text_of(file)
     count = in_office(lambda office: setup.save_catalog(office, org, text))
-    typer.echo(f"{org} has {count} models of its own.")
+    typer.echo(f"{org} has {counted(count, 'model')} of its own.")
 
 
 @catalog.command("delete")

@@ -2,10 +2,14 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 import orjson
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+_ANY_WIDTH: Final = 100_000
 
 
 class Refusal(Exception):
@@ -37,5 +41,21 @@ def show(rows: Sequence[dict[str, object]], columns: Sequence[str], *, as_json: 
         return
     table = Table(*[column.replace("_", " ") for column in columns], box=None, header_style="bold")
     for row in rows:
-        table.add_row(*["" if row[column] is None else str(row[column]) for column in columns])
-    Console().print(table)
+        table.add_row(*[Text("" if row[column] is None else str(row[column])) for column in columns])
+    print_table(table)
+
+
+def print_table(table: Table) -> None:
+    """Print a table with every word whole, so that an id can be copied: cells are folded at spaces alone, and where
+    nobody looks on (a pipe, a file) each row is one line."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_ANY_WIDTH)
+    for column in table.columns:
+        column.min_width = max(console.measure(cell).minimum for cell in (column.header, *column.cells))
+    console.print(table, crop=False)
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something, such as `1 model` and `2 models`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

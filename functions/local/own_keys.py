@@ -9,17 +9,16 @@ from core.administration.office import Office
 from core.administration.setup import delete_own_key, save_own_key
 from core.surfaces.admin.organisations import is_secret
 from core.tenant import OwnKey
-from functions.local.office import day, in_office
+from functions.local.office import DEFAULT_ORG, Org, day, in_office
 from functions.local.output import Refusal, show, standard_input
 
 app = typer.Typer(help="Organisations' own keys at vendors.", no_args_is_help=True)
 
-Org = Annotated[str, typer.Option("--org", help="The organisation that the key belongs to.")]
 Vendor = Annotated[str, typer.Argument(help="The vendor, as `headrace catalog list` names it.")]
 
 
 @app.command()
-def add(vendor: Vendor, org: Org = "default") -> None:
+def add(vendor: Vendor, org: Org = DEFAULT_ORG) -> None:
     """Keep a key, sealed; one for the same vendor is replaced. The key is asked for, or read from standard input."""
     secret = _read_secret(vendor)
     kept = in_office(lambda office: save_own_key(office, org, vendor, secret))
@@ -28,7 +27,7 @@ def add(vendor: Vendor, org: Org = "default") -> None:
 
 @app.command("list")
 def list_own_keys(
-    org: Org = "default",
+    org: Org = DEFAULT_ORG,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """List an organisation's own keys; of a key itself only the last characters are ever shown."""
@@ -41,7 +40,7 @@ def list_own_keys(
 
 
 @app.command()
-def remove(vendor: Vendor, org: Org = "default") -> None:
+def remove(vendor: Vendor, org: Org = DEFAULT_ORG) -> None:
     """Forget a key; gateways that know it stop using it within a minute."""
     in_office(lambda office: delete_own_key(office, org, vendor))
     typer.echo(f"{org} has no key of its own at {vendor} any more.")

@@ -7,20 +7,20 @@ import typer
 from core.administration import setup
 from core.surfaces.admin.changes import LONGEST_NAME, is_identifier
 from core.surfaces.admin.policies import parse_policy, policy_object
-from functions.local.office import in_office, joined, named_in, show_json, text_of
+from functions.local.office import DEFAULT_ORG, Org, in_office, joined, named_in, show_json, text_of
 from functions.local.output import Refusal, show
 
 app = typer.Typer(help="Read and write an organisation's policies.", no_args_is_help=True)
 
 COLUMNS = ("name", "optimize", "models", "hosts", "max_cost_micros", "max_attempts")
 
-Org = Annotated[str, typer.Argument(help="The organisation's id.")]
 Name = Annotated[str, typer.Argument(help="The policy's name.")]
 
 
 @app.command("list")
 def list_policies(
-    org: Org, as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False
+    org: Org = DEFAULT_ORG,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """List an organisation's policies."""
     found = in_office(lambda office: office.workspace(org)).policies
@@ -34,8 +34,8 @@ def list_policies(
 
 @app.command("show")
 def show_policy(
-    org: Org,
     name: Name,
+    org: Org = DEFAULT_ORG,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as is done anyway.")] = True,
 ) -> None:
     """Print a policy as JSON, with every member."""
@@ -44,7 +44,8 @@ def show_policy(
 
 @app.command("put")
 def put_policy(
-    org: Org, file: Annotated[str, typer.Argument(help="A JSON file that has a 'name'; '-' is standard input.")]
+    file: Annotated[str, typer.Argument(help="A JSON file that has a 'name'; '-' is standard input.")],
+    org: Org = DEFAULT_ORG,
 ) -> None:
     """Write a policy; what it does not say is as in the built-in policy."""
     text = text_of(file)
@@ -57,7 +58,7 @@ def put_policy(
 
 
 @app.command()
-def delete(org: Org, name: Name) -> None:
+def delete(name: Name, org: Org = DEFAULT_ORG) -> None:
     """Delete a policy that no key names."""
     in_office(lambda office: setup.delete_policy(office, org, name))
     typer.echo(f"{org} has no policy {name} of its own any more.")

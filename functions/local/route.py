@@ -12,6 +12,7 @@ from rich.console import Console
 
 from core.accounts.directory import CachedDirectory
 from core.decision import BUILT_IN_POLICY, Objective
+from core.errors import Overloaded, StoreUnavailable
 from core.parts import Parts
 from core.ports import Clock, Store
 from core.providers.refusals import refusal_traits
@@ -24,6 +25,7 @@ from core.tenant import Key, Organisation
 from core.workspace import Workspace
 from functions.gateway.catalog_file import read_catalog_file
 from functions.gateway.compose import Gateway
+from functions.local.office import DEFAULT_ORG, Org
 from functions.local.output import Refusal, show, standard_input
 from functions.settings import Settings, environment, read_settings
 
@@ -48,7 +50,7 @@ def route(
     max_cost_micros: Annotated[
         int | None, typer.Option("--max-cost-micros", min=0, max=LARGEST, help="The most that the request may cost.")
     ] = None,
-    org: Annotated[str, typer.Option("--org", help="Whose policies and catalog count.")] = "default",
+    org: Org = DEFAULT_ORG,
     policy: Annotated[str | None, typer.Option("--policy", help="A policy of theirs.")] = None,
     all_vendors: Annotated[
         bool, typer.Option("--all-vendors", help="As if the key of every vendor were there.")
@@ -106,6 +108,8 @@ async def _decide(request: bytes, org: str, all_vendors: bool) -> Mapping[str, A
         parts = gateway.service.parts
         now_ms = round(parts.clock.now() * 1000)
         found = await parts.store.workspace(org)
+        if found is None and org != DEFAULT_ORG:
+            raise Refusal(f"There is no organisation {org!r}.")
         workspace = found or Workspace(Organisation(id=org, name=org, created_ms=now_ms))
         parts = replace(parts, directory=_Only(parts.store, parts.clock, workspace))
         service = _with_all_vendors(parts, settings) if all_vendors else Service(parts)
@@ -114,6 +118,10 @@ async def _decide(request: bytes, org: str, all_vendors: bool) -> Mapping[str, A
         key = Key("", id="route", org=org, name="headrace route", hint="", created_ms=now_ms, policies=names)
         request_id = service.parts.new_request_id()
         return await service.route(ROUTING, key, request_id, request, full=True)
+    except Overloaded as error:
+        if all_vendors or isinstance(error, StoreUnavailable):
+            raise
+        raise Refusal(f"{error.message} Or see what every vendor would offer: headrace route --all-vendors.") from error
     finally:
         await gateway.close()
 

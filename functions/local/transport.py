@@ -11,8 +11,12 @@ class ServerTransport(AiohttpTransport):
     """Bounds no calls, since the gateway's own limits do, and heeds no proxy: calls are signed for their hosts."""
 
     def __init__(self) -> None:
-        limits = httpx.Limits(max_connections=None, keepalive_expiry=KEEP_ALIVE_S)
-        super().__init__(trust_env=False, limits=limits)
+        super().__init__(trust_env=False, client=self._session)
+
+    def _session(self) -> aiohttp.ClientSession:
+        # Cookies of a host would go from one caller's call to the next one's.
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, ssl=self.ssl_context)
+        return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; what httpx-aiohttp does not translate (an answer that is no HTTP) is a protocol error."""

@@ -9,6 +9,7 @@ import typer
 from rich.bar import Bar
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from core.administration.office import Office
 from core.errors import InvalidRequest
@@ -16,15 +17,15 @@ from core.surfaces.query import Parameters
 from core.surfaces.usage_question import LARGEST_LIMIT, parse_usage_question
 from core.usage import usage_report
 from functions.gateway.usage import csv_table, zone_of
-from functions.local.office import in_office
-from functions.local.output import Refusal
+from functions.local.office import DEFAULT_ORG, Org, in_office
+from functions.local.output import Refusal, print_table
 
 BAR_WIDTH: Final = 24
 COLUMNS: Final = ("requests", "errors", "prompt_tokens", "completion_tokens")
 
 
 def usage(
-    org: Annotated[str, typer.Option("--org", help="The organisation.")] = "default",
+    org: Org = DEFAULT_ORG,
     group_by: Annotated[
         str, typer.Option("--group-by", help="One or more of model, key, day, hour, task, separated by commas.")
     ] = "day",
@@ -85,7 +86,7 @@ def _print(found: Mapping[str, Any]) -> None:
     table.add_column("", min_width=BAR_WIDTH)
     most = max(1, *(row["cost_micros"] for row in rows))
     for row in rows:
-        named = [row[name] or "-" for name in found["group_by"]]
+        named = [Text(row[name] or "-") for name in found["group_by"]]
         counts = [f"{row[name]:,}" for name in COLUMNS]
         bar = Bar(most, 0, max(0, row["cost_micros"]), width=BAR_WIDTH, color="cyan")
         table.add_row(*named, *counts, _dollars(row), bar)
@@ -93,7 +94,7 @@ def _print(found: Mapping[str, Any]) -> None:
     total = {name: sum(row[name] for row in rows) for name in (*COLUMNS, "cost_micros", "unpriced_requests")}
     heads = ["total", *[""] * (len(found["group_by"]) - 1)]
     table.add_row(*heads, *[f"{total[name]:,}" for name in COLUMNS], _dollars(total), "", style="bold")
-    console.print(table)
+    print_table(table)
     if total["unpriced_requests"]:
         console.print("* some requests had no known price, and are in no sum", markup=False)
 

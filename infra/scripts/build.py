@@ -10,12 +10,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from infra.scripts.locate import SAM, UV, ToolMissing, locate
-from infra.scripts.stage import FOLDER, ROOT, NotStageable, stage
+from infra.scripts.stage import FOLDER, ROOT, TRACES, NotStageable, stage
 from infra.scripts.trim import open_to_all, trim
 
 RUNTIME = (3, 13)  # Runtime in template.yaml
@@ -37,12 +38,12 @@ class Tools:
     compiler: Path | None
 
 
-def build(root: Path, into: Path, tools: Tools, catalog: Path | None = None) -> Path:
+def build(root: Path, into: Path, tools: Tools, catalog: Path | None = None, extras: Sequence[str] = ()) -> Path:
     """Build the package of all functions below a folder, and return where it lies.
 
     Raises NotStageable or NotBuildable.
     """
-    stage(root, into / FOLDER, tools.uv, catalog)
+    stage(root, into / FOLDER, tools.uv, catalog, extras)
     sam_build(root, into, tools)
     package = into / BUILT / PACKAGE
     trim(package)
@@ -71,29 +72,35 @@ def sam_build(root: Path, into: Path, tools: Tools) -> None:
 
 
 def find_compiler(given: Path | None = None) -> Path | None:
-    """An interpreter of the runtime's version: the one given, else one on PATH, else none.
+    """An interpreter of the runtime's version: the one given, else one on PATH or of pyenv's, else none.
 
     Raises ToolMissing when the one given is of another version or does not run.
     """
-    name = f"python{RUNTIME[0]}.{RUNTIME[1]}"
-    found = shutil.which(given or name)
-    if found is not None and _version(found) == RUNTIME:
-        return Path(found).absolute()
+    version = ".".join(map(str, RUNTIME))
+    # pyenv puts a name on PATH that runs nothing unless the version is chosen, and keeps the real one elsewhere.
+    pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser()
+    places = [given] if given else [Path(f"python{version}"), *pyenv.glob(f"versions/{version}.*/bin/python{version}")]
+    for place in places:
+        found = shutil.which(place)
+        if found is not None and _version(found) == RUNTIME:
+            return Path(found).absolute()
     if given is not None:
-        raise ToolMissing(f"{given} is not a Python {RUNTIME[0]}.{RUNTIME[1]} that runs")
+        raise ToolMissing(f"{given} is not a Python {version} that runs")
     return None
 
 
-def compile_all(package: Path, compiler: Path) -> None:
+def compile_all(package: Path, compiler: Path, runs_at: Path = Path(TASK_ROOT)) -> None:
     """Add bytecode: Lambda's disk is read-only, so without it every cold start compiles anew.
 
-    It is valid by itself (unchecked), since the package's time stamps do not survive the upload.
-    Raises NotBuildable.
+    It is valid by itself (unchecked), since the package's time stamps do not survive the upload, and
+    names the files as they will lie where it runs. Raises NotBuildable.
     """
     command = [str(compiler), "-m", "compileall", "-q", "-j", "0"]
     command += ["--invalidation-mode", "unchecked-hash"]
-    command += ["-s", str(package), "-p", TASK_ROOT, str(package)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command += ["-s", str(package), "-p", str(runs_at), str(package)]
+    # Else sets among the constants would be written in another order each time.
+    environment = os.environ | {"PYTHONHASHSEED": "0"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise NotBuildable(f"compiling failed:\n{done.stdout.strip()}\n{done.stderr.strip()}")
 
@@ -120,10 +127,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sam", type=Path, help="the sam to use")
     parser.add_argument("--compiler", type=Path, help="the Python of the runtime's version to use")
     parser.add_argument("--catalog", type=Path, help="a catalog file of your own, to pack")
+    parser.add_argument("--traces", action="store_true", help="with the libraries that TracesEndpoint needs")
     given = parser.parse_args(arguments)
     try:
         tools = Tools(locate(UV, ROOT, given.uv), locate(SAM, ROOT, given.sam), find_compiler(given.compiler))
-        package = build(ROOT, ROOT, tools, given.catalog)
+        package = build(ROOT, ROOT, tools, given.catalog, [TRACES] if given.traces else [])
     except (NotStageable, NotBuildable, ToolMissing) as error:
         print(f"build: {error}", file=sys.stderr)
         return 1

@@ -9,7 +9,7 @@ import argparse
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from infra.scripts.locate import UV, ToolMissing, locate
@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = Path(".stage/gateway")  # CodeUri in template.yaml
 WRAPPER = Path("functions/gateway/bootstrap")  # AWS_LAMBDA_EXEC_WRAPPER in template.yaml
 OWN_CATALOG = Path("catalog.toml")
+TRACES = "traces"  # the extra that HEADRACE_TRACES needs
 
 SOURCES = ("core", "functions")
 
@@ -31,10 +32,11 @@ class NotStageable(Exception):
     """The sources, or the export of the lock file, are not what Lambda could run."""
 
 
-def stage(root: Path, folder: Path, uv: Path, catalog: Path | None = None) -> None:
+def stage(root: Path, folder: Path, uv: Path, catalog: Path | None = None, extras: Sequence[str] = ()) -> None:
     """Lay the package's sources out in a folder, in place of what was there.
 
-    The catalog is an operator's own file; it becomes catalog.toml in the package.
+    The catalog is an operator's own file; it becomes catalog.toml in the package. The extras are those of the
+    project's dependencies that are wanted too.
     Raises NotStageable when something is missing or Lambda could not run it.
     """
     check_wrapper(root / WRAPPER)
@@ -46,7 +48,7 @@ def stage(root: Path, folder: Path, uv: Path, catalog: Path | None = None) -> No
             raise NotStageable(f"{catalog} is not a file")
         _copy(catalog, folder / OWN_CATALOG)
     (folder / WRAPPER).chmod(0o755)
-    export_requirements(root, folder / "requirements.txt", uv)
+    export_requirements(root, folder / "requirements.txt", uv, extras)
 
 
 def sources(root: Path) -> Iterator[Path]:
@@ -71,13 +73,14 @@ def check_wrapper(wrapper: Path) -> None:
         raise NotStageable(f"{WRAPPER} is not executable: chmod 755 it")
 
 
-def export_requirements(root: Path, target: Path, uv: Path) -> None:
+def export_requirements(root: Path, target: Path, uv: Path, extras: Sequence[str] = ()) -> None:
     """Write the locked dependencies of the request path, with hashes, wheels only.
 
     A wheel is the only form in which another machine's architecture can be installed.
     """
     command = [str(uv), "export", "--project", str(root), "--frozen", "--no-dev"]
     command += ["--no-emit-project", "--no-header", "--no-annotate", "--quiet"]
+    command += [f"--extra={extra}" for extra in extras]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise NotStageable(f"uv export failed:\n{done.stderr.strip()}")
@@ -102,9 +105,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--uv", type=Path, help="the uv to use")
     parser.add_argument("--catalog", type=Path, help="a catalog file of your own, to pack")
+    parser.add_argument("--traces", action="store_true", help="with the libraries that TracesEndpoint needs")
     given = parser.parse_args(arguments)
+    extras = [TRACES] if given.traces else []
     try:
-        stage(ROOT, ROOT / FOLDER, locate(UV, ROOT, given.uv), given.catalog)
+        stage(ROOT, ROOT / FOLDER, locate(UV, ROOT, given.uv), given.catalog, extras)
     except (NotStageable, ToolMissing) as error:
         print(f"stage: {error}", file=sys.stderr)
         return 1

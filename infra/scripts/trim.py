@@ -6,17 +6,16 @@ Every name that is taken out stands here with its reason; nothing is guessed.
 import shutil
 from pathlib import Path
 
-# The AWS services that the gateway calls through boto3. Botocore describes more than 400, nine
+# The AWS services that the gateway calls. Botocore describes more than 400, nine
 # tenths of its size; a client of any other service fails with UnknownServiceError.
 SERVICES = frozenset({"dynamodb", "kms", "secretsmanager", "sts"})
 
 # Folders with one entry per service.
-PER_SERVICE = ("botocore/data", "boto3/data")
+PER_SERVICE = ("botocore/data",)
 
 UNUSED = (
     "bin",  # console scripts of the dependencies
     "requirements.txt",  # what was installed; the build has read it
-    "boto3/examples",  # texts for its documentation
 )
 
 

@@ -59,6 +59,17 @@ def conflict(reasons: list[str]) -> ClientError:
     return ClientError(body, "TransactWriteItems")
 
 
+async def test_totals_are_kept_for_ever(dynamodb: DynamoBackend) -> None:
+    store = dynamodb.store(retention_days=1)
+    await store.settle(final(open_record(1)))
+    assert await roll_up(store, changes_of(dynamodb)) == []
+    found = dynamodb.client.scan(TableName=dynamodb.ledger_table)["Items"]
+    totals = [item for item in found if item["pk"]["S"].startswith("TOTAL#")]
+    assert totals
+    assert all("expires_at" not in item for item in totals)
+    await store.close()
+
+
 @pytest.mark.parametrize("seed", range(2))
 async def test_the_order_and_number_of_deliveries_change_nothing(dynamodb: DynamoBackend, seed: int) -> None:
     dice = random.Random(seed)

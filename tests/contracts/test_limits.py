@@ -201,8 +201,8 @@ async def test_midnight_between_taking_and_settling_needs_no_care(store: Store) 
         return Reservation("acme", request_id(number), midnight + LEASE_MS, {KEY: {counter: 5}})
 
     bounds = {KEY: {today: 50, tomorrow: 50}}
-    late = [of(number, today) for number in range(12)]
-    early = [of(number, tomorrow) for number in range(20, 32)]
+    late = [of(number, today) for number in range(32)]
+    early = [of(number, tomorrow) for number in range(32, 64)]
     admissions = await asyncio.gather(*(store.reserve(each, bounds) for each in late + early))
     taken = [each for each, admission in zip(late + early, admissions, strict=True) if admission.is_taken]
     assert [each in late for each in taken].count(True) == [each in early for each in taken].count(True) == ROOM

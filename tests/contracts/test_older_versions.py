@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from core.chat import Usage
-from core.money import Charge
+from core.money import Charge, Cost
 from core.ports import ToolTurn
 from core.record import AttemptRow, Record
 from core.tenant import Key, Organisation
@@ -61,8 +61,7 @@ SERVED = AttemptRow(
     outcome="served",
     ms=220,
     usage=USAGE,
-    input_pico=Fraction(10_000_000),
-    output_pico=Fraction(7, 3),
+    cost=Cost(Fraction(10_000_000), Fraction(7, 3)),
     charged=True,
 )
 SETTLED = replace(

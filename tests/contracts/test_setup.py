@@ -109,9 +109,11 @@ async def test_payments_at_once_all_count_and_each_counts_once(store: Store) -> 
     await store.save_organisation(organisation("acme", credit_micros=7))
     names = [f"payment {number}" for number in range(6)]
     added = await asyncio.gather(*(store.pay_in("acme", name, 10, NOW_MS) for name in (*names, *names)))
-    assert sum(added) == len(names)
+    assert sorted(added, key=str) == [10] * len(names) + [None] * len(names)
     assert await credits_of(store) == 67
-    assert await store.pay_in("acme", "refund", -17, NOW_MS) is True
+    assert await store.pay_in("acme", "refund", -17, NOW_MS) is None
+    assert await credits_of(store) == 50
+    assert await store.pay_in("acme", "refund", 5, NOW_MS) == -17, "what was paid in under that name"
     assert await credits_of(store) == 50
 
 
@@ -124,10 +126,10 @@ async def test_saving_an_organisation_leaves_its_credits(store: Store) -> None:
 
 
 async def test_nobody_can_pay_for_an_organisation_that_is_not_there(store: Store) -> None:
-    assert await store.pay_in("acme", "first", 10, NOW_MS) is False
+    assert await store.pay_in("acme", "first", 10, NOW_MS) == 0
     assert await store.organisation("acme") is None
     await store.save_organisation(organisation("acme"))
-    assert await store.pay_in("acme", "first", 10, NOW_MS) is True
+    assert await store.pay_in("acme", "first", 10, NOW_MS) is None
 
 
 async def credits_of(store: Store) -> int:
@@ -210,7 +212,7 @@ async def test_a_payment_that_met_another_is_tried_again(dynamodb: DynamoBackend
     store = dynamodb.store(client=faulty.made)
     await store.save_organisation(organisation("acme"))
     faulty.fail("transact_write_items", cancelled("TransactionConflict"))
-    assert await store.pay_in("acme", "first", 10, NOW_MS) is True
+    assert await store.pay_in("acme", "first", 10, NOW_MS) is None
     assert faulty.calls["transact_write_items"] == 2
     assert await credits_of(store) == 10
     await store.close()
@@ -241,12 +243,12 @@ async def test_a_use_that_cannot_be_noted_is_told(dynamodb: DynamoBackend) -> No
 async def test_credits_never_pass_what_can_be_kept(store: Store, sign: int) -> None:
     await store.save_organisation(organisation("acme"))
     most = 2**63 - 1
-    assert await store.pay_in("acme", "most", sign * most, NOW_MS) is True
+    assert await store.pay_in("acme", "most", sign * most, NOW_MS) is None
     with pytest.raises(InvalidRequest) as refused:
         await store.pay_in("acme", "more", sign * 1_000, NOW_MS)
     assert refused.value.param == "micros"
-    assert await store.pay_in("acme", "most", sign, NOW_MS) is False
+    assert await store.pay_in("acme", "most", sign, NOW_MS) == sign * most
     assert await credits_of(store) == sign * most
-    assert await store.pay_in("acme", "back", -sign * 5, NOW_MS) is True
-    assert await store.pay_in("acme", "more", sign * 5, NOW_MS) is True
+    assert await store.pay_in("acme", "back", -sign * 5, NOW_MS) is None
+    assert await store.pay_in("acme", "more", sign * 5, NOW_MS) is None
     assert await credits_of(store) == sign * most

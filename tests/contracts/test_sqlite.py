@@ -202,12 +202,15 @@ async def test_old_records_go_as_new_ones_come(sqlite: SqliteBackend) -> None:
     store = sqlite.store(retention_days=1)
     for number in range(3):
         await store.open(open_record(number))
+    await store.settle(final(open_record(0)))
     later = NOW_MS + 1 + DAY_MS
     for number in range(3, 200):
         await store.open(open_record(number, created_ms=later))
     found = [record.request_id for record in await store.records("acme", 1_000)]
+    (total,) = await store.totals("acme", range(2**40), frozenset())
     await store.close()
     assert found == [request_id(number) for number in range(199, 1, -1)]
+    assert (total.counts.requests, total.counts.cost_micros) == (1, 12), "what was used is known for ever"
 
 
 async def test_forgotten_tool_turns_leave_the_file(sqlite: SqliteBackend) -> None:

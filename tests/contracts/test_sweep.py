@@ -73,7 +73,7 @@ async def test_only_what_hosts_reported_is_charged(store: Store, backend: Backen
 
 async def test_an_attempt_of_unknown_price_makes_the_charge_unknown(store: Store, backend: Backend) -> None:
     record = open_record(1)
-    unpriced = replace(final(record).attempts[0], input_pico=None, output_pico=None)
+    unpriced = replace(final(record).attempts[0], cost=None)
     await store.open(replace(record, attempts=(unpriced,)))
     (swept,) = await sweep(store, LATER_MS, 10)
     assert swept.charge is None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.accounts.keys import digest
 from core.chat import SealedThinking, Usage
 from core.decision import DataRules, Objective, OwnKeyUse, Policy
-from core.money import Charge
+from core.money import Charge, Cost
 from core.ports import ToolTurn
 from core.record import AttemptRow, Record, settled
 from core.reservation import Reservation
@@ -51,8 +51,7 @@ def final(record: Record, total: int = 12) -> Record:
         outcome="served",
         ms=240,
         usage=usage,
-        input_pico=Fraction(10_000_000),
-        output_pico=Fraction(7, 3),
+        cost=Cost(Fraction(10_000_000), Fraction(7, 3)),
         charged=True,
     )
     return settled(
@@ -135,8 +134,7 @@ attempts = st.builds(
     outcome=texts,
     ms=amounts,
     usage=st.none() | usages,
-    input_pico=st.none() | fractions,
-    output_pico=st.none() | fractions,
+    cost=st.none() | st.builds(Cost, fractions, fractions, fractions),
     charged=st.booleans(),
     upstream_status=st.none() | integers,
     upstream_code=maybe_texts,
@@ -162,7 +160,7 @@ records = st.builds(
     attempts=st.lists(attempts, max_size=3).map(tuple),
     outcome=texts,
     usage=st.none() | usages,
-    charge=st.none() | st.builds(Charge, amounts, amounts, amounts, amounts),
+    charge=st.none() | st.builds(Charge, amounts, amounts, amounts, amounts, amounts),
     settled_ms=st.none() | times,
     latency_ms=st.none() | integers,
     ttft_ms=st.none() | integers,

@@ -129,7 +129,7 @@ def cases(draw: st.DrawFn) -> Case:
         key_models=draw(st.none() | some_names),
         refusal=None,
         worst=worst(request, reading, effective),
-        view=HealthView(NOW, {**known, **ill}, frozenset(ill)),
+        view=HealthView(NOW, {**known, **ill}, frozenset(ill) | {*known}),
         now=NOW,
         before=draw(st.none() | st.builds(Served, st.sampled_from(NAMES), st.sampled_from(index.hosts))),
     )
@@ -141,7 +141,7 @@ def worst(request: ChatRequest, reading: Reading, effective: Effective) -> Worst
         return None
     return worst_of(
         request,
-        reading,
+        reading.prompt_tokens,
         cap_micros=effective.max_cost_micros,
         terms=Terms(markup=Fraction(1, 20)),
         max_tokens_default=effective.policy.max_tokens_default,

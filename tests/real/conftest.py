@@ -42,12 +42,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     catalog = folder / "catalog.toml"
     with LlamaServer.start(settings, log_path=folder / "llama.log") as llama, ScriptedUpstream(know) as upstream:
         catalog.write_text(_catalog(upstream.url, llama.base_url), "utf-8")
-        with serving(folder / "data", catalog) as (process, url, key):
-            served = Served(url, key, upstream)
-            reader = threading.Thread(target=served.log.extend, args=(process.stdout,))
+        with serving(folder / "data", "--no-demo", "--catalog", str(catalog)) as dev:
+            served = Served(dev.url, dev.token, upstream)
+            reader = threading.Thread(target=served.log.extend, args=(dev.process.stdout,))
             reader.start()
             yield served
-            process.terminate()
+            dev.process.terminate()
             reader.join()
 
 

@@ -51,7 +51,8 @@ _RATES = st.builds(
     },
 )
 _TIERS = st.lists(st.builds(ContextTier, _MANY, st.sampled_from([">", ">="]), _RATES), max_size=2).map(tuple)
-_LISTS = st.builds(Prices, base=_RATES, tiers=_TIERS)
+_ASKED = {"per_request": st.integers(0, 10**15), "minimum": st.integers(0, 10**15)}
+_LISTS = st.builds(Prices, base=_RATES, tiers=_TIERS, **_ASKED)
 _FACTORS = st.fractions(min_value=Fraction(1, 100), max_value=10)
 _PRICES = st.builds(
     Prices,
@@ -59,6 +60,7 @@ _PRICES = st.builds(
     tiers=_TIERS,
     service_tiers=st.dictionaries(_NAMES, _FACTORS, max_size=2),
     service_prices=st.dictionaries(_NAMES, _LISTS, max_size=2),
+    **_ASKED,
 )
 _WINDOWS = st.builds(Window, st.integers(0, 1439), st.integers(1, 1440), st.frozensets(st.integers(1, 7)))
 _CHANGES = st.builds(PriceChange, _PRICES, _maybe(_DAYS), st.lists(_WINDOWS, max_size=2).map(tuple))

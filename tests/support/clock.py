@@ -2,7 +2,7 @@
 
 import asyncio
 import heapq
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from itertools import count
 from typing import Any, TypeVar
 
@@ -10,6 +10,24 @@ T = TypeVar("T")
 
 START = 1_790_000_000.0
 ROUNDS = 50
+
+
+class ManualTimer:
+    """A callback that comes when `future` is done."""
+
+    def __init__(self, future: "asyncio.Future[None]", callback: Callable[[], object]) -> None:
+        self._future = future
+        self._callback = callback
+        self._is_cancelled = False
+        future.add_done_callback(self._due)
+
+    def cancel(self) -> None:
+        self._is_cancelled = True
+        self._future.cancel()
+
+    def _due(self, future: "asyncio.Future[None]") -> None:
+        if not self._is_cancelled:
+            self._callback()
 
 
 class ManualClock:
@@ -35,6 +53,16 @@ class ManualClock:
         heapq.heappush(self._sleepers, (moment, next(self._ticket), future))
         self._fell_asleep.set()
         await future
+
+    def call_at(self, moment: float, callback: Callable[[], object]) -> "ManualTimer":
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        timer = ManualTimer(future, callback)
+        if moment <= self._elapsed:
+            future.set_result(None)
+        else:
+            heapq.heappush(self._sleepers, (moment, next(self._ticket), future))
+            self._fell_asleep.set()
+        return timer
 
     def jump(self) -> bool:
         """Go to the next moment that somebody waits for; False if nobody does."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +13,7 @@ import uvicorn
 from core.ports import Clock, Journal, Store
 from core.record import Record
 from functions.gateway.compose import Gateway
+from functions.gateway.finished import Observer
 from functions.local.keys import create_key
 from functions.local.transport import ServerTransport
 from functions.settings import read_settings
@@ -117,6 +118,7 @@ async def running_gateway(
     catalog: str = CATALOG,
     replace_store: Callable[[Store], Store] | None = None,
     journal: Journal | None = None,
+    observers: Sequence[Observer] = (),
 ) -> AsyncIterator[Running]:
     """Serve a gateway until the context ends.
 
@@ -128,6 +130,7 @@ async def running_gateway(
         catalog: Its own catalog file; `{upstream}` stands for the address.
         replace_store: Wraps the store, for faults.
         journal: Where it notes things; in the `noted` of what is yielded unless given.
+        observers: Who is told of its requests.
     """
     environment = {"HEADRACE_SQLITE_PATH": str(folder / "headrace.db"), **(variables or {})}
     noted = Noted()
@@ -139,6 +142,7 @@ async def running_gateway(
         own_catalog=(("test.toml", catalog.format(upstream=upstream_url)),),
         wrap_store=replace_store,
         journal=journal or noted,
+        observers=observers,
     )
     await gateway.connect()  # here, so that a failure is the test's own; the server then finds it done
     server = _Server(uvicorn.Config(gateway.app, port=0, log_level="error", lifespan="on"))

@@ -15,7 +15,7 @@ class MemoryDirectory:
         self.known: dict[str, Key] = {key.digest: key for key in keys}
         self.spaces: dict[str, Workspace] = {}
         self.stored_plans: dict[str, Plan] = {}
-        self.payments: set[tuple[str, str]] = set()
+        self.payments: dict[tuple[str, str], int] = {}
 
     async def key(self, digest: str) -> Key | None:
         return self.known.get(digest)
@@ -49,13 +49,15 @@ class MemoryDirectory:
             return None
         return replace(space, plan=self.stored_plans.get(space.organisation.plan, STANDARD_PLAN))
 
-    async def pay_in(self, org: str, payment: str, micros: int, now_ms: int) -> bool:
-        if org not in self.spaces or (org, payment) in self.payments:
-            return False
-        self.payments.add((org, payment))
+    async def pay_in(self, org: str, payment: str, micros: int, now_ms: int) -> int | None:
+        if org not in self.spaces:
+            return 0
+        if (org, payment) in self.payments:
+            return self.payments[org, payment]
+        self.payments[org, payment] = micros
         organisation = self.spaces[org].organisation
         await self.save_organisation(replace(organisation, credit_micros=organisation.credit_micros + micros))
-        return True
+        return None
 
     async def save_policy(self, org: str, policy: Policy) -> None:
         space = self.spaces[org]

@@ -9,8 +9,8 @@ from core.ports import Clock
 from functions.gateway.streaming.contract import Gateway
 from functions.gateway.streaming.environment import RuntimeEnvironment
 from functions.gateway.streaming.process import Process
+from functions.local.emulator.runtime_api import RuntimeApiEmulator
 from tests.support.clock import ManualClock
-from tests.support.runtime_api import RuntimeApiEmulator
 
 
 @dataclass(slots=True)

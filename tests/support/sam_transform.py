@@ -1,7 +1,8 @@
 """Runs the SAM transform in the SAM tools' own environment, as AWS does at deployment.
 
-Takes the template's path as its argument and a list of parameter sets on stdin; writes what the
-template says and, for each set, the stack that it becomes. Never reaches the network.
+Takes the template's path as its first argument and a list of parameter sets on stdin; writes what the
+template says and, for each set, the stack that it becomes. Further arguments are templates that are only
+read. Never reaches the network.
 """
 
 import json
@@ -20,14 +21,15 @@ def transform(text: str, parameters: dict[str, str]) -> Any:
     for resource in template["Resources"].values():
         if "CodeUri" in resource["Properties"]:
             # The transform wants what `sam package` has put in place of the local folder.
-            resource["Properties"]["CodeUri"] = "s3://bucket/package.zip"
+            resource["Properties"]["CodeUri"] = "s3://packages/package.zip"
     return Translator({}, Parser()).translate(template, parameters)
 
 
 def main() -> None:
     text = Path(sys.argv[1]).read_text("utf-8")
     stacks = [transform(text, parameters) for parameters in json.load(sys.stdin)]
-    json.dump({"source": yaml_parse(text), "stacks": stacks}, sys.stdout)
+    others = {path: yaml_parse(Path(path).read_text("utf-8")) for path in sys.argv[2:]}
+    json.dump({"source": yaml_parse(text), "stacks": stacks, "others": others}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ class SmallGateway:
         closing: Callable[[], Awaitable[None]] = nothing,
     ) -> None:
         self.app = app
+        self.header_prefix = "X-Inferbase-"
         self.journal: list[str] = []
         self._steps = {"connect": connecting, "after_response": afterwards, "close": closing}
 

@@ -40,6 +40,22 @@ async def break_off() -> StreamingResponse:
     return StreamingResponse(events(), media_type="text/event-stream")
 
 
+@app.post("/hold")
+async def hold() -> StreamingResponse:
+    """One event with the process id, and never an end."""
+
+    async def events() -> AsyncIterator[bytes]:
+        yield b"%d\n" % os.getpid()
+        await asyncio.Event().wait()
+
+    return StreamingResponse(events(), media_type="text/event-stream")
+
+
+@app.get("/pid")
+async def pid() -> int:
+    return os.getpid()
+
+
 async def closing() -> None:
     print("closed", flush=True)
 

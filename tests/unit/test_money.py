@@ -1,7 +1,9 @@
 """Prices, charges and their rounding: the worked numbers of the reference, and laws."""
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,6 +21,7 @@ from core.money import (
     Terms,
     charge,
     dollars,
+    pico_per_request,
     pico_per_token,
     price,
 )
@@ -130,14 +133,78 @@ def test_on_an_own_key_only_the_checks_are_charged() -> None:
     assert charge([cost], terms) == Charge(total=7, input=0, output=0, guardrail=7)
 
 
+TEN_SECONDS = 308_333_333  # at 11.1 cents an hour, which is what Groq bills for a shorter sound
+
+
+@pytest.mark.parametrize(
+    ("usage", "asked", "expected"),
+    [
+        # A fee comes on top of the tokens.
+        (Usage(input_tokens=31, output_tokens=64), {"per_request": 5_000 * PICO_PER_MICRO}, (93, 960, 5_000)),
+        # A minimum is filled up to, and lies idle above it.
+        (Usage(input_tokens=31, output_tokens=64), {"minimum": 2_000 * PICO_PER_MICRO}, (93, 960, 947)),
+        (Usage(input_tokens=31, output_tokens=64), {"minimum": 1_053 * PICO_PER_MICRO}, (93, 960, 0)),
+        (Usage(input_tokens=31, output_tokens=64), {"minimum": 1_052 * PICO_PER_MICRO}, (93, 960, 0)),
+        (Usage(input_tokens=1), {"minimum": TEN_SECONDS}, (3, 0, 305)),
+        # The fee counts toward the minimum.
+        (
+            Usage(input_tokens=31, output_tokens=64),
+            {"per_request": 100 * PICO_PER_MICRO, "minimum": 2_000 * PICO_PER_MICRO},
+            (93, 960, 947),
+        ),
+        # A service tier multiplies everything.
+        (
+            Usage(input_tokens=1_000, output_tokens=0, service_tier="flex"),
+            {"minimum": 10_000 * PICO_PER_MICRO},
+            (1_500, 0, 3_500),
+        ),
+        # Where no token was reported nothing was bought.
+        (Usage(), {"per_request": 1, "minimum": 2_000 * PICO_PER_MICRO}, (0, 0, 0)),
+    ],
+)
+def test_what_a_request_costs_beside_its_tokens(
+    usage: Usage, asked: dict[str, Any], expected: tuple[int, int, int]
+) -> None:
+    prices = Prices(rates(input="3", output="15"), service_tiers={"flex": Fraction(1, 2)}, **asked)
+    result = charge([price(usage, prices)], Terms())
+    assert (result.input, result.output, result.request) == expected
+    assert result.total == sum(expected)
+
+
+def test_a_minimum_of_free_tokens_and_of_a_service_tiers_own_list() -> None:
+    free = Prices(Rates(0, 0), minimum=7, service_prices={"batch": Prices(Rates(0, 0), minimum=3)})
+    assert price(Usage(cached_tokens=1), free) == Cost(Fraction(0), Fraction(0), Fraction(7))
+    assert price(Usage(input_tokens=1, service_tier="batch"), free).total == 3
+
+
+def test_markup_discount_free_plan_and_own_key_hold_for_what_a_request_costs_itself() -> None:
+    cost = Cost(Fraction(0), Fraction(0), Fraction(1_000 * PICO_PER_MICRO))
+    terms = Terms(markup=Fraction(1, 20), discount=Fraction(1, 10), guardrail_pico=7 * PICO_PER_MICRO)
+    assert charge([cost], terms) == Charge(total=952, input=0, output=0, guardrail=7, request=945)
+    assert charge([cost], Terms(provider_cost=False)) == Charge(0, 0, 0)
+
+
+def test_every_charged_call_has_its_own_minimum() -> None:
+    least = Prices(rates(input="3", output="15"), minimum=100 * PICO_PER_MICRO)
+    calls = [price(Usage(input_tokens=10), least), price(Usage(input_tokens=50), least)]
+    assert charge(calls, Terms()) == Charge(total=250, input=180, output=0, request=70)
+
+
 @pytest.mark.parametrize("wrong", ["-1", "NaN", "Infinity", "0.0000001"])
 def test_prices_that_cannot_be_charged_exactly_are_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match="a price"):
         pico_per_token(Decimal(wrong))
 
 
+def test_what_a_request_costs_itself_may_be_a_pico_dollar_and_no_less() -> None:
+    assert pico_per_request(Decimal("0.000000000001")) == 1
+    assert pico_per_request(Decimal("0.014")) == 14_000 * PICO_PER_MICRO
+    with pytest.raises(ValueError, match="at most 12 decimal places"):
+        pico_per_request(Decimal("0.0000000000001"))
+
+
 amounts = st.integers(0, 10**15)
-costs = st.builds(Cost, st.builds(Fraction, amounts), st.builds(Fraction, amounts))
+costs = st.builds(Cost, *[st.builds(Fraction, amounts)] * 3)
 shares = st.builds(Fraction, st.integers(0, 100), st.just(100))
 all_terms = st.builds(Terms, markup=shares, discount=shares, guardrail_pico=amounts)
 usages = st.builds(
@@ -152,12 +219,13 @@ usages = st.builds(
 @given(st.lists(costs, max_size=4), all_terms)
 def test_parts_add_up_to_the_total_and_each_is_less_than_one_off(several: list[Cost], terms: Terms) -> None:
     result = charge(several, terms)
-    assert result.input + result.output + result.guardrail == result.total
+    assert result.input + result.output + result.guardrail + result.request == result.total
     total = sum(several, NO_COST)
     factor = (1 + terms.markup) * (1 - terms.discount)
     assert abs(result.input - total.input * factor / PICO_PER_MICRO) < 1
     assert abs(result.output - total.output * factor / PICO_PER_MICRO) < 1
-    assert min(result.input, result.output, result.guardrail) >= 0
+    assert abs(result.request - total.request * factor / PICO_PER_MICRO) < 1
+    assert min(result.input, result.output, result.guardrail, result.request) >= 0
 
 
 @given(usages, usages)
@@ -170,12 +238,27 @@ def test_prices_are_additive_in_pico_dollars_within_a_tier(one: Usage, other: Us
     assert price(plain[0], flat) + price(plain[1], flat) == price(both, flat)
 
 
-@given(usages, st.integers(0, 10**6))
-def test_more_usage_never_costs_less(usage: Usage, more: int) -> None:
+picos = st.just(0) | st.integers(0, 10**13)
+
+
+@given(usages, picos, picos)
+def test_whatever_costs_anything_costs_the_minimum_and_nothing_costs_nothing(
+    usage: Usage, per_request: int, minimum: int
+) -> None:
+    plain = price(usage, GPT)
+    whole = price(usage, replace(GPT, per_request=per_request, minimum=minimum))
+    assert (whole.input, whole.output) == (plain.input, plain.output)
+    is_used = any((usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens))
+    assert whole.total == (max(Fraction(minimum), plain.total + per_request) if is_used else 0)
+
+
+@given(usages, st.integers(0, 10**6), picos, picos)
+def test_more_usage_never_costs_less(usage: Usage, more: int, per_request: int, minimum: int) -> None:
+    prices = replace(GPT, per_request=per_request, minimum=minimum)
     bigger = Usage(
         input_tokens=usage.input_tokens + more,
         cached_tokens=usage.cached_tokens,
         output_tokens=usage.output_tokens + more,
         reasoning_tokens=usage.reasoning_tokens,
     )
-    assert micros(bigger, GPT) >= micros(usage, GPT)
+    assert micros(bigger, prices) >= micros(usage, prices)

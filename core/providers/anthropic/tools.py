@@ -31,7 +31,8 @@ def tool_members(request: ChatRequest, target: Target, disposed: Disposed) -> To
     may_choose = disposed.sends("tool_choice") or disposed.sends("function_call")
     choice = request.tool_choice if may_choose else None
     if choice is not None and choice.names is not None and not choice.forced:
-        offered = [tool for tool in offered if tool.name in choice.names]
+        named = frozenset(choice.names)
+        offered = [tool for tool in offered if tool.name in named]
     if not offered:
         return _closed(request)
     members: dict[str, Json] = {"tools": [_tool(tool, disposed) for tool in offered]}

@@ -29,7 +29,8 @@ def tool_members(request: ChatRequest, disposed: Disposed) -> ToolMembers:
     offered = request.tools
     if choice is not None and choice.names is not None and choice.mode == "auto":
         # Names go with the mode that forces a call alone.
-        offered = tuple(tool for tool in offered if tool.name in choice.names)
+        named = frozenset(choice.names)
+        offered = tuple(tool for tool in offered if tool.name in named)
     members: dict[str, Json] = {"tools": [{"functionDeclarations": [_declared(tool) for tool in offered]}]}
     if choice is not None:
         members["toolConfig"] = {"functionCallingConfig": _config(choice)}

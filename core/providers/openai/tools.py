@@ -32,7 +32,8 @@ def tool_members(request: ChatRequest, target: Target, disposed: Disposed) -> To
     members: dict[str, Json] = {}
     if choice is not None:
         if choice.names is not None and not choice.forced and not native:
-            offered = [pair for pair in offered if pair[0].name in choice.names]
+            named = frozenset(choice.names)
+            offered = [pair for pair in offered if pair[0].name in named]
             choice = ToolChoice(choice.mode)
         members["tool_choice"] = _choice(choice, request, native)
     members["tools"] = [_sent(tool, entry, native) for tool, entry in offered]
@@ -71,13 +72,12 @@ def _set(**members: Json) -> dict[str, Json]:
 def _choice(choice: ToolChoice, request: ChatRequest, native: bool) -> Json:
     if choice.names is None:
         return choice.mode
-    entries = [_reference(name, request, native) for name in choice.names]
+    custom = {tool.name for tool in request.tools if native and isinstance(tool, CustomTool)}
+    entries = [_reference(name, "custom" if name in custom else "function") for name in choice.names]
     if choice.forced:
         return entries[0]
     return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": entries}}
 
 
-def _reference(name: str, request: ChatRequest, native: bool) -> Json:
-    is_custom = any(tool.name == name and isinstance(tool, CustomTool) for tool in request.tools)
-    kind = "custom" if is_custom and native else "function"
+def _reference(name: str, kind: str) -> Json:
     return {"type": kind, kind: {"name": name}}

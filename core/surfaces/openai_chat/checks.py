@@ -3,7 +3,6 @@
 A place is a chain from the value up to the body, so that a path is only written out when something is wrong with it.
 """
 
-import difflib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -76,6 +75,8 @@ def note_unknown(around: At, name: str, known: Collection[str], *, refuse: bool 
         scan.unknown.append(dotted((around, name), longest=None))
         return
     path = dotted((around, name))
+    import difflib  # twenty milliseconds that only a mistyped name is worth
+
     near = difflib.get_close_matches(_cut(name), known, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     raise Unprocessable(f"'{path}' is not a field of this API.{hint}", param=path, code="unknown_field")

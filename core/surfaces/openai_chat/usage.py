@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+from operator import add
 from typing import Final
 
 from core.chat import Json, Usage
@@ -51,6 +53,7 @@ def usage_object(
         "dropped_params": dropped or None,
         "structured_output_repair": structured_output_repair,
         "estimated": told.estimated or None,
+        "pricing_unknown": True if charge is None else None,
     }
     made.update({name: value for name, value in said.items() if value is not None})
     return made
@@ -81,30 +84,30 @@ def _extra(usage: Usage, name: str) -> Mapping[str, Json]:
 
 
 def _cost_details(charge: Charge) -> dict[str, float]:
+    parts = {"input_cost": charge.input, "output_cost": charge.output}
+    if charge.request:
+        parts["request_cost"] = charge.request
+    parts["guardrail_cost"] = charge.guardrail
     total = dollars(charge.total)
-    parts = (dollars(charge.input), dollars(charge.output), dollars(charge.guardrail))
-    names = ("input_cost", "output_cost", "guardrail_cost")
-    return {**dict(zip(names, _adding_up(parts, total), strict=True)), "total_cost": total}
+    return {**dict(zip(parts, _adding_up([*map(dollars, parts.values())], total), strict=True)), "total_cost": total}
 
 
-def _adding_up(parts: tuple[float, float, float], total: float) -> tuple[float, float, float]:
+def _adding_up(parts: list[float], total: float) -> list[float]:
     """The parts, one of them moved by an unnoticeable bit where floats would not add up to the total."""
     return next((tried for tried in _neighbours(parts, total) if _added(tried) == total), parts)
 
 
-def _added(parts: tuple[float, float, float]) -> float:
+def _added(parts: list[float]) -> float:
     # Not `sum`, which newer Pythons compensate for rounding: other readers do not.
-    return parts[0] + parts[1] + parts[2]
+    return reduce(add, parts)
 
 
-def _neighbours(parts: tuple[float, float, float], total: float) -> Iterator[tuple[float, float, float]]:
+def _neighbours(parts: list[float], total: float) -> Iterator[list[float]]:
     yield parts
     gap = total - _added(parts)
     for place, part in enumerate(parts):
         for start in (part, part + gap) if part else ():
-            for candidate in _around(start):
-                first, second, third = (candidate if place == index else each for index, each in enumerate(parts))
-                yield first, second, third
+            yield from ([*parts[:place], candidate, *parts[place + 1 :]] for candidate in _around(start))
 
 
 def _around(value: float) -> Iterator[float]:

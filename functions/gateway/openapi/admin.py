@@ -77,7 +77,7 @@ _OPERATIONS: Final[Mapping[str, Mapping[str, tuple[str, str, str | None, str, tu
 
 _DESCRIPTIONS: Final = {
     "deleteOrganisation": "Its keys, policies, records and totals go with it; they cannot be brought back.",
-    "payIn": "A payment of a name that was used before is refused, so one that is sent twice counts once.",
+    "payIn": "One that is sent again counts once; another amount under the same name is refused.",
     "createKey": "The key is shown this once.",
     "changeKey": "What is left out stays; null takes the expiry, the models or the limits away.",
     "changeOrganisation": "What is left out stays as it is.",

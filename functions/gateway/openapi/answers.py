@@ -143,6 +143,7 @@ def _usage() -> Schema:
                 {
                     "input_cost": number(),
                     "output_cost": number(),
+                    "request_cost": number("What the request costs whatever its tokens come to, where it does."),
                     "guardrail_cost": number(),
                     "total_cost": number("The sum of the others."),
                 },
@@ -162,6 +163,7 @@ def _usage() -> Schema:
             "fence", "commentary", "reasked", about="How the JSON was taken out of the answer."
         ),
         "estimated": {"const": True, "description": "The host reported no usage; these numbers are counted."},
+        "pricing_unknown": {"const": True, "description": "The price is not known, so the cost is null."},
     }
     return record(
         {**always, **sometimes},

@@ -46,7 +46,7 @@ _MODEL: Final = Model(
     aliases=("gemma-4-31b",),
     released="2026-04-02",
 )
-_SERVED: Final = AttemptRow(EXAMPLE_MODEL, "", "served", 806, _USAGE, _COST.input, _COST.output, charged=True)
+_SERVED: Final = AttemptRow(EXAMPLE_MODEL, "", "served", 806, _USAGE, _COST, charged=True)
 _DECISION: Final = Decision(
     pick=EXAMPLE_MODEL,
     policy="default",
@@ -128,7 +128,7 @@ def _answer(surface: Surface, choice: Choice) -> dict[str, Any]:
         created=_CREATED,
         model=EXAMPLE_MODEL,
         usage=_usage(),
-        routing=_routing(AttemptRow(EXAMPLE_MODEL, "", "served", 806, _USAGE, _COST.input, _COST.output, charged=True)),
+        routing=_routing(AttemptRow(EXAMPLE_MODEL, "", "served", 806, _USAGE, _COST, charged=True)),
     )
 
 

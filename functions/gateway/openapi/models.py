@@ -45,7 +45,12 @@ def model_schemas() -> dict[str, Schema]:
             ("value", "basis"),
         ),
         "Prices": record(
-            {**_rates(), "tiers": array(ref("PriceTier"), "Other prices for long prompts.")},
+            {
+                **_rates(),
+                "per_request": number("What every request costs beside its tokens, in US dollars.", low=0),
+                "minimum": number("The least that a request costs, in US dollars.", low=0),
+                "tiers": array(ref("PriceTier"), "Other prices for long prompts."),
+            },
             (*_SAID, "tiers"),
             "US dollars per million tokens, at the cheapest host. Classes without a price of their own are left out.",
         ),

@@ -1,19 +1,18 @@
 """Started by `bootstrap` in place of Lambda's own runtime: serves the gateway until the environment ends."""
 
+import gc
 import sys
 
-from functions import settings
-from functions.gateway.streaming.contract import Gateway
-from functions.gateway.streaming.process import main
 
+def _run() -> int:
+    # Imported here, so that no garbage is looked for while modules are made; see `starting`.
+    from functions import settings
+    from functions.gateway.starting import start
+    from functions.gateway.streaming.process import main
 
-def _prepare() -> Gateway:
-    # Imported here and not above, so that a failing import is reported to Lambda as a failed start.
-    from functions.gateway.compose import prepare
-
-    variables = settings.environment()
-    return prepare(settings.read_settings(variables), variables)
+    return main(start, settings.environment(), settings.remember_trace)
 
 
 if __name__ == "__main__":
-    sys.exit(main(_prepare, settings.environment(), settings.remember_trace))
+    gc.disable()
+    sys.exit(_run())

@@ -17,6 +17,11 @@ class Gateway(Protocol):
         """The ASGI 3 application."""
         ...
 
+    @property
+    def header_prefix(self) -> str:
+        """What the names of its own response headers begin with."""
+        ...
+
     async def connect(self) -> None:
         """Open clients, read credentials, seed randomness. Runs once, after a restore where there is one."""
         ...

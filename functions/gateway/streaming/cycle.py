@@ -7,6 +7,7 @@ from enum import Enum, auto
 from mangum.types import Message
 
 from core.errors import GatewayError
+from core.surfaces.headers import answer_headers
 from functions.gateway.streaming import last_words
 from functions.gateway.streaming.events import HttpRequest
 from functions.gateway.streaming.failures import Failure
@@ -33,12 +34,14 @@ class Cycle:
         request: What the app is asked.
         stream: Where its answer goes, not yet started.
         request_id: Names the request to the caller until the app's own headers do.
+        header_prefix: What the names of our own headers begin with.
     """
 
-    def __init__(self, request: HttpRequest, stream: ResponseStream, request_id: str) -> None:
+    def __init__(self, request: HttpRequest, stream: ResponseStream, request_id: str, header_prefix: str) -> None:
         self._request = request
         self._stream = stream
         self._request_id = request_id
+        self._header_prefix = header_prefix
         self._body: bytes | None = request.body
         self._without_body = request.scope["method"] == "HEAD"
         self._state = _State.WAITING
@@ -125,9 +128,7 @@ class Cycle:
     async def _answer(self, error: GatewayError) -> None:
         self._state = _State.COMPLETE
         body = b"" if self._without_body else last_words.envelope(error, self._request_id)
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"x-request-id", self._request_id.encode("latin-1", "replace")),
-            (b"x-should-retry", b"false"),
-        ]
+        own = answer_headers(self._header_prefix, self._request_id)
+        told = {**own, "content-type": "application/json", "x-should-retry": "false"}
+        headers = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in told.items()]
         await self._stream.start(prelude(error.status, headers, self._request.payload), body, last=True)

@@ -12,6 +12,9 @@ from functions.gateway.streaming.failures import frames
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """Lambda's id of the invocation that the current task works for."""
 
+gateway_request_id: ContextVar[str | None] = ContextVar("gateway_request_id", default=None)
+"""Our own id of the request, which its caller is told."""
+
 
 class JsonLines(logging.Formatter):
     """Lambda's own field names, so that its log filters work (AWS Lambda developer guide, "JSON log format")."""
@@ -27,6 +30,8 @@ class JsonLines(logging.Formatter):
         }
         if (current := request_id.get()) is not None:
             line["requestId"] = current
+        if (named := gateway_request_id.get()) is not None:
+            line["request_id"] = named
         line |= getattr(record, "fields", {})
         if record.exc_info and (error := record.exc_info[1]) is not None:
             line |= {"errorType": type(error).__name__, "stackTrace": frames(error)}

@@ -8,6 +8,7 @@ from typing import Any
 from core.errors import GatewayError
 from core.ports import Clock
 from core.waiting import finish_by
+from functions.gateway.identity import REQUEST_ID, new_request_id
 from functions.gateway.streaming import last_words, logs
 from functions.gateway.streaming.contract import Gateway
 from functions.gateway.streaming.cycle import Cycle
@@ -81,7 +82,9 @@ class Server:
 
     async def _answer(self, invocation: Invocation, request: HttpRequest) -> None:
         stream = ResponseStream(self._api, invocation)
-        cycle = Cycle(request, stream, invocation.request_id)
+        request.scope[REQUEST_ID] = request_id = new_request_id()
+        logs.gateway_request_id.set(request_id)
+        cycle = Cycle(request, stream, request_id, self._gateway.header_prefix)
         app = asyncio.create_task(self._run(request, cycle))
         try:
             if await self._done_by(app, invocation, CANCEL_S):

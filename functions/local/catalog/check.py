@@ -100,6 +100,8 @@ def _prices(host: Host, say: Callable[[Severity, str, str], Finding]) -> Iterabl
         yield say(Severity.WARNING, "prices", "without a source and a date")
     if not host.prices.base.input or not host.prices.base.output:
         yield say(Severity.WARNING, "prices", "a price of 0 means free; leave unknown prices out")
+    if 0 < host.prices.minimum <= host.prices.per_request:
+        yield say(Severity.WARNING, "prices.minimum", "says nothing: every request costs that much already")
     thresholds = [tier.threshold for tier in host.prices.tiers]
     if len(set(thresholds)) != len(thresholds):
         yield say(Severity.ERROR, "prices.tiers", "two tiers begin at the same number of tokens")

@@ -15,7 +15,7 @@ from functions.local.catalog.build import build as build_models
 from functions.local.catalog.check import check as findings_of
 from functions.local.catalog.findings import Severity
 from functions.local.catalog.ship import compile_own, ship
-from functions.local.output import Refusal, show
+from functions.local.output import Refusal, counted, show
 
 app = typer.Typer(help="List, check, build and compile catalogs of models.", no_args_is_help=True)
 
@@ -23,6 +23,8 @@ Own = Annotated[
     list[Path] | None,
     typer.Option("--catalog", exists=True, dir_okay=False, help="A catalog file of your own; may be repeated."),
 ]
+NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -37,9 +39,19 @@ def list_models(catalog: Own = None, as_json: Json = False) -> None:
 
 
 @app.command()
-def check(catalog: Own = None, as_json: Json = False) -> None:
+def check(
+    catalog: Own = None,
+    sources: Annotated[
+        Path | None,
+        typer.Option(
+            "--sources", exists=True, file_okay=False, help="The folder with the sources, to say where they differ."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Say what is missing, contradictory or about to end; exit code 1 if there are errors."""
-    findings = findings_of(_load(catalog), datetime.now(UTC).date())
+    differ = () if sources is None else build_models(sources).disagreements
+    findings = findings_of(_load(catalog), datetime.now(UTC).date(), differ)
     rows: list[dict[str, object]] = [
         {
             "severity": finding.severity.value,
@@ -52,7 +64,7 @@ def check(catalog: Own = None, as_json: Json = False) -> None:
     show(rows, ["severity", "model", "field", "message"], as_json=as_json)
     counts = Counter(finding.severity for finding in findings)
     if not as_json:
-        words = ", ".join(f"{counts[severity]} {severity.value}" for severity in Severity)
+        words = ", ".join(counted(counts[severity], NOUNS[severity]) for severity in Severity)
         Console(stderr=True).print(words, highlight=False)
     if counts[Severity.ERROR]:
         raise typer.Exit(1)
@@ -68,10 +80,13 @@ def build(
     if not dry_run:
         ship(report)
     console = Console()
-    console.print(f"{len(report.models)} models", highlight=False)
+    console.print(counted(len(report.models), "model"), highlight=False)
     for vendor, count in sorted(report.hosts_by_vendor.items(), key=lambda item: -item[1]):
         console.print(f"  {vendor} {count}", highlight=False)
-    console.print(f"{len(report.disagreements)} disagreements between sources; `headrace catalog check` lists them")
+    differ = counted(len(report.disagreements), "disagreement")
+    console.print(
+        f"{differ} between sources; `headrace catalog check --sources DIR` lists them", highlight=False, soft_wrap=True
+    )
 
 
 @app.command("compile")

@@ -124,7 +124,7 @@ CALLS = [
 
 async def test_a_scope_that_is_missing_is_named_at_every_endpoint(site: Site) -> None:
     tokens = {scope: await site.key(scopes=[scope.value]) for scope in Scope}
-    described = {route.path for route in site.running.gateway.app.routes if hasattr(route, "path")}
+    described = {route.path for route in site.running.gateway.app.app.routes if hasattr(route, "path")}
     for prefix in ("/v1", "/api/v1/inference"):
         mine = {path for path in described if path.startswith(f"{prefix}/")}
         assert len(mine) == len(CALLS), mine

@@ -81,10 +81,12 @@ async def test_what_is_not_there_is_not_found(site: Site) -> None:
 async def test_a_payment_counts_once(site: Site) -> None:
     paid = await site.does("POST", "/organisations/acme/payments", {"id": "invoice-1", "micros": 5_000_000})
     assert paid["credit_micros"] == 5_000_000
+    again = await site.does("POST", "/organisations/acme/payments", {"id": "invoice-1", "micros": 5_000_000})
+    assert again == paid
     error = await site.refused(
-        "POST", "/organisations/acme/payments", {"id": "invoice-1", "micros": 5_000_000}, status=409
+        "POST", "/organisations/acme/payments", {"id": "invoice-1", "micros": 5_000_001}, status=409
     )
-    assert error["code"] == "already_exists"
+    assert (error["code"], "of 5000000 micro-dollars" in error["message"]) == ("already_exists", True)
     back = await site.does("POST", "/organisations/acme/payments", {"id": "refund-1", "micros": -1_000_000})
     assert back["credit_micros"] == 4_000_000
     assert (await site.does("PATCH", "/organisations/acme", {"name": "Acme"}))["credit_micros"] == 4_000_000

@@ -166,6 +166,22 @@ def test_the_same_list_gives_the_same_price(entries: list[Entry]) -> None:
     assert differ == {}
 
 
+def test_no_vendor_of_ours_asks_anything_for_a_request_itself() -> None:
+    """So that nothing is lost where the tool reads only what tokens cost."""
+    listed = json.loads(gzip.decompress((FOLDER / LITELLM).read_bytes()))
+    assert {entry["litellm_provider"] for entry in listed.values() if entry.get("input_cost_per_request")} == {
+        "perplexity"
+    }
+    asking = {
+        rule.genai
+        for rule in read_rules().values()
+        if rule.genai is not None
+        for model in ORACLE[rule.genai].models
+        if "requests_kcount=" in repr(model.prices)
+    }
+    assert asking == set()
+
+
 def test_every_difference_is_listed_with_its_reason(entries: list[Entry]) -> None:
     rules = read_rules()
     differ = [

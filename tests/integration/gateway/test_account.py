@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from core.record import LOST, Record
-from core.settlement import LEASE_S, MOST_SILENT_S, RENEWED_S
+from core.reservation import LEASE_S
+from core.settlement import MOST_SILENT_S, RENEWED_S
 from core.surfaces.surface import PLAIN
 from core.sweep import sweep
 from tests.support.answers import chunk

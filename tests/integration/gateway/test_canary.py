@@ -18,17 +18,20 @@ from typing import Any
 import boto3
 import httpx
 import pytest
+from aws_lambda_powertools import Logger
 
 from core.administration.setup import save_own_key
 from core.decision import OwnKeyUse, Policy
 from core.ports import Store
 from functions.gateway.logs import Logs
+from functions.gateway.metrics import Metrics
 from tests.support.answers import chunk, usage_chunk
 from tests.support.away import AwayStore
 from tests.support.gateway import Running, running_gateway
 from tests.support.ministack import REGION, Ministack, running_ministack
 from tests.support.script import Head, Received, Reset, Send, Step, reply, stream
 from tests.support.upstream import ScriptedUpstream
+from tests.support.watching import ACCEPTED
 
 CANARY = "c4nary"
 PROMPT = "c4nary-prompt"
@@ -108,6 +111,9 @@ class Seen:
 
     answers: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    metrics: list[str] = field(default_factory=list)
+    spans: list[bytes] = field(default_factory=list)
+    log: io.StringIO = field(default_factory=io.StringIO)
 
     def add(self, response: httpx.Response) -> httpx.Response:
         text = f"{response.headers}\n{response.text}"
@@ -121,6 +127,16 @@ async def ask(running: Running, seen: Seen, case: str = "answer", **members: Any
     body = {"model": "lab/small", "messages": messages, "user": case, **members}
     async with running.client(**headers) as client:
         return seen.add(await client.post("/api/v1/inference/chat/completions", json=body))
+
+
+def check_what_is_watched(seen: Seen, log: str, token: str) -> None:
+    """Operators see that there were requests, and nothing of what was in them."""
+    assert min(log.count('"message":"Request"'), len(seen.metrics)) > 60
+    assert b"chat small-upstream" in b"".join(seen.spans)
+    for secret in (CANARY, token, PROVIDER, OWN):
+        assert secret not in log
+        assert not [line for line in seen.metrics if secret in line]
+        assert not [body for body in seen.spans if secret.encode() in body]
 
 
 async def succeed(running: Running, seen: Seen) -> None:
@@ -154,6 +170,12 @@ async def fail(running: Running, seen: Seen) -> None:
         url = "/api/v1/inference/chat/completions"
         seen.add(await client.post(url, content=f'{{"messages": "{PROMPT}'.encode()))
         seen.add(await client.post(url, content=b'{"c4nary": "\xff"}'))
+    typed = {"traceparent": CANARY, "tracestate": f"{CANARY}=1", "user-agent": CANARY, "x-request-id": CANARY}
+    async with running.client(**typed) as client:  # these answers name what their callers typed
+        for path in (f"/v1/{CANARY}", f"/v1/models/{CANARY}", f"/v1/models?{CANARY}=1", f"/{CANARY}/{PROMPT}?a={OWN}"):
+            await client.get(path)
+        await client.request("PROPFIND", f"/{CANARY}")
+        await client.post("/v1/chat/completions", json={"model": CANARY, "messages": [], CANARY: PROMPT})
     for token in (OWN, running.token[:-1], f"hr_{CANARY}"):
         async with running.client(authorization=f"Bearer {token}") as client:
             seen.add(await client.get("/v1/routing-decisions"))
@@ -189,15 +211,15 @@ class BreakableStore(AwayStore):
 
 
 @contextmanager
-def logged() -> Iterator[io.StringIO]:
+def logged(text: io.StringIO) -> Iterator[io.StringIO]:
     """All that is logged, by anybody, as it is written."""
-    text = io.StringIO()
-    Logs("DEBUG")  # so that its logger is there
+    Logger(service="headrace", level="DEBUG")  # so that it is there
     journal = logging.getLogger("headrace")
     handlers = {logging.getLogger(): logging.StreamHandler(text), journal: logging.StreamHandler(text)}
     handlers[journal].setFormatter(journal.handlers[0].formatter)
     levels = {logger: logger.level for logger in handlers}
     for logger, handler in handlers.items():
+        handler.addFilter(lambda record: record.name != "httpx")  # the test's own client names what it asks for
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
     yield text
@@ -217,13 +239,20 @@ async def used_gateway(folder: Path, use: OwnKeyUse, variables: dict[str, str], 
 
     async with (
         ScriptedUpstream(script) as upstream,
+        ScriptedUpstream(ACCEPTED, checks=False) as collector,
         running_gateway(
             folder,
             upstream.url,
             catalog=CATALOG,
-            variables={"LAB_KEY": PROVIDER, **variables},
+            variables={
+                "LAB_KEY": PROVIDER,
+                "HEADRACE_TRACES": "otlp",
+                "HEADRACE_TRACES_ENDPOINT": f"{collector.url}/v1/traces",
+                **variables,
+            },
             replace_store=breakable,
             journal=Logs("DEBUG"),
+            observers=(Logs("DEBUG", stream=seen.log), Metrics("headrace", seen.metrics.append)),
         ) as running,
     ):
         await running.store.save_policy("default", Policy(own_keys=use, max_attempts=2))
@@ -236,6 +265,8 @@ async def used_gateway(folder: Path, use: OwnKeyUse, variables: dict[str, str], 
         assert {f"Bearer {OWN}"} <= {*sent}
         assert any(THOUGHT in received.body.decode() for received in upstream.received), "the memory gave it back"
         yield running
+        await running.gateway.after_response()
+        seen.spans += [received.body for received in collector.received]
 
 
 async def check_what_is_told(running: Running, seen: Seen) -> None:
@@ -256,16 +287,16 @@ async def check_what_is_told(running: Running, seen: Seen) -> None:
 
 async def test_on_one_machine_nothing_is_found(tmp_path: Path) -> None:
     seen = Seen()
-    with logged() as log:
+    with logged(seen.log) as log:
         async with used_gateway(tmp_path, OwnKeyUse.ONLY, {}, seen) as running:
             await check_what_is_told(running, seen)
             token = running.token
     assert "ledger_spill" in log.getvalue()
     assert "a fault of the store's" in log.getvalue()
+    check_what_is_watched(seen, log.getvalue(), token)
     files = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
     assert {"headrace.db", "seal.key"} <= files.keys()
     for secret in (CANARY, token):
-        assert secret not in log.getvalue()
         assert [name for name, data in files.items() if secret.encode() in data] == []
 
 
@@ -292,15 +323,15 @@ async def test_on_aws_nothing_is_found(tmp_path: Path, ministack: Ministack, mon
         "HEADRACE_KMS_KEY": kms.create_key()["KeyMetadata"]["KeyId"],
     }
     seen = Seen()
-    with logged() as log:
+    with logged(seen.log) as log:
         async with used_gateway(tmp_path, OwnKeyUse.FIRST, variables, seen) as running:
             await check_what_is_told(running, seen)
             token = running.token
     items = [item for table in (config, ledger) for item in await asyncio.to_thread(everything_in, client, table)]
     kinds = {item["pk"]["S"].partition("#")[0] for item in items}
     assert {"ANSWER", "TOOL", "REQ", "ORG", "KEY"} <= kinds
+    check_what_is_watched(seen, log.getvalue(), token)
     for secret in (CANARY, token):
-        assert secret not in log.getvalue()
         assert [item["pk"] for item in items if secret in readable(item)] == []
     kms.close()
     client.close()

@@ -53,6 +53,7 @@ async def test_a_whole_answer_has_its_cost_in_the_body_and_in_the_headers(tmp_pa
         assert answer["choices"][0]["message"]["content"] == "Hello there!"
         assert answer["choices"][0]["finish_reason"] == "stop"
         assert answer["usage"]["cost_micros"] == 1_053
+        assert "pricing_unknown" not in answer["usage"]
         assert response.headers["x-inferbase-cost-micros"] == "1053"
         assert response.headers["x-inferbase-model"] == "lab/small"
         assert response.headers["x-request-id"] == response.headers["x-inferbase-request-id"]
@@ -91,7 +92,8 @@ async def test_a_model_without_a_price_is_charged_null_never_nothing(tmp_path: P
     async with ScriptedUpstream(HELLO) as upstream, running_gateway(tmp_path, upstream.url) as running:
         async with running.client() as client:
             response = await client.post("/v1/chat/completions", json=body(model="lab/unpriced"))
-        assert response.json()["usage"]["cost_micros"] is None
+        usage = response.json()["usage"]
+        assert (usage["cost_micros"], usage["cost"], usage["pricing_unknown"]) == (None, None, True)
         assert "x-inferbase-cost-micros" not in response.headers
 
 

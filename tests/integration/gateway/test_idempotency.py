@@ -19,8 +19,8 @@ from core.idempotency import LONGEST_RUN_S
 from core.kept import Claim
 from core.ports import Store
 from core.record import Record
+from core.reservation import LEASE_S
 from core.service import Service
-from core.settlement import LEASE_S
 from core.surfaces.surface import PLAIN
 from core.sweep import sweep
 from tests.support.answers import HELLO, chunk, text_answer, usage_chunk

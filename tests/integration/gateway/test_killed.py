@@ -37,22 +37,22 @@ async def test_the_record_of_a_killed_stream_is_open_and_charged_nothing(tmp_pat
     data, catalog = tmp_path / "data", tmp_path / "lab.toml"
     with ScriptedUpstream(HALF, HELLO) as upstream:
         catalog.write_text(CATALOG.format(upstream=upstream.url))
-        with serving(data, catalog) as (process, url, token):
-            headers = {"authorization": f"Bearer {token}"}
-            with httpx.stream("POST", f"{url}/v1/chat/completions", json=BODY, headers=headers) as response:
+        with serving(data, "--no-demo", "--catalog", str(catalog)) as dev:
+            headers = {"authorization": f"Bearer {dev.token}"}
+            with httpx.stream("POST", f"{dev.url}/v1/chat/completions", json=BODY, headers=headers) as response:
                 received = response.iter_raw()
                 assert b"Hello" in next(received)
-                process.send_signal(signal.SIGKILL)
+                dev.process.send_signal(signal.SIGKILL)
                 with pytest.raises(httpx.RemoteProtocolError):
                     list(received)
-            process.wait()
+            dev.process.wait()
         (record,) = await records_in(data)
         assert (record.is_settled, record.outcome, record.charge) == (False, "open", None)
 
-        with serving(data, catalog) as (_, url, again):
-            assert again == token
+        with serving(data, "--no-demo", "--catalog", str(catalog)) as again:
+            assert again.token == dev.token
             async with httpx.AsyncClient(headers=headers) as client:
-                answer = await client.post(f"{url}/v1/chat/completions", json={**BODY, "stream": False})
+                answer = await client.post(f"{again.url}/v1/chat/completions", json={**BODY, "stream": False})
             assert answer.json()["usage"]["cost_micros"] == 1_053
         newest, oldest = await records_in(data)
         assert oldest == record

@@ -369,6 +369,16 @@ class TestPlans:
             assert "The plan 'Free' gives 2 requests a day, and 2 are used." in message
             assert headers["x-ratelimit-remaining-requests"] == "0"
 
+    async def test_a_plan_bounds_what_its_organisations_spend_a_day(self, stage: Stage) -> None:
+        stage.plays(HELLO)
+        small = Plan("small", "Small", limits=Limits(day_micros=2_500))
+        async with await limited(stage.running, plan=small) as caller:
+            assert (await caller.ask()).status_code == 200
+            await caller.idle()
+            status, code, message, _ = await caller.refused(max_tokens=200)
+            assert (status, code) == (402, "budget_exceeded")
+            assert "The organisation may spend $0.0025 a day. $0.001053 are used" in message
+
     async def test_requests_of_the_organisations_own_limit_are_a_rate_on_any_plan(self, stage: Stage) -> None:
         stage.plays(HELLO)
         async with await limited(stage.running, of_organisation=Limits(day_requests=1), plan=FREE_PLAN) as caller:
@@ -376,7 +386,7 @@ class TestPlans:
             status, code, message, headers = await caller.refused()
             assert (status, code) == (429, "rate_limited")
             assert int(headers["retry-after"]) > 1
-            assert "The organisation may send 1 requests a day" in message
+            assert "The organisation may send 1 request a day" in message
 
     @pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
     async def test_a_longer_answer_than_the_plan_allows_is_refused(self, stage: Stage, field: str) -> None:

@@ -1,7 +1,7 @@
 """Hosts that say nothing, or a byte a second: left in time before the commit, told in band after it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from tests.support.clock import ManualClock
 from tests.support.fault_bench import WORD, Bench, Place, open_bench
 from tests.support.fault_scripts import SSE, TOKEN, USED_MICROS, Fault, sse
 from tests.support.gateway import running_gateway
-from tests.support.script import Never, Send, Step, Wait
+from tests.support.script import Never, Received, Send, Step, Wait
 from tests.support.upstream import ScriptedUpstream
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -112,9 +112,14 @@ async def pass_seconds(upstream: ScriptedUpstream, clock: ManualClock, seconds: 
 
 
 CATALOG = """
-[vendors.lab]
+[vendors.slow]
 format = "openai"
-base_url = "{upstream}"
+base_url = "{upstream}/slow"
+auth = "none"
+
+[vendors.good]
+format = "openai"
+base_url = "{upstream}/good"
 auth = "none"
 
 [[models]]
@@ -122,17 +127,29 @@ id = "lab/one"
 context_tokens = 8192
 max_output_tokens = 2048
 [[models.hosts]]
-vendor = "lab"
+vendor = "slow"
 upstream_model = "up"
+prices = {{ input = 3, output = 15 }}
+"""
+ANOTHER = """
+[[models.hosts]]
+vendor = "good"
+upstream_model = "up"
+prices = {{ input = 30, output = 150 }}
 """
 
 
+@places
 @ways
-async def test_a_byte_a_second_is_no_token(tmp_path: Path, is_stream: bool) -> None:
+async def test_a_byte_a_second_is_no_token(tmp_path: Path, is_stream: bool, is_last: bool) -> None:
     clock, seconds = ManualClock(), FIRST_TOKEN_S[is_stream]
+
+    def script(request: Received) -> Sequence[Step]:
+        return HELLO if request.path.startswith("/good/") else [SSE, *a_byte_a_second(seconds + 1), Never()]
+
     async with (
-        ScriptedUpstream([SSE, *a_byte_a_second(seconds + 1), Never()]) as upstream,
-        running_gateway(tmp_path, upstream.url, clock=clock, catalog=CATALOG) as running,
+        ScriptedUpstream(script) as upstream,
+        running_gateway(tmp_path, upstream.url, clock=clock, catalog=CATALOG + ("" if is_last else ANOTHER)) as running,
         running.client() as client,
     ):
         asked = {"model": "lab/one", "stream": is_stream, "messages": [{"role": "user", "content": "Hello?"}]}
@@ -140,12 +157,17 @@ async def test_a_byte_a_second_is_no_token(tmp_path: Path, is_stream: bool) -> N
         await pass_seconds(upstream, clock, seconds)
         response = await asking
         await upstream.received[0].disconnected.wait()
+        await running.gateway.after_response()
         (record,) = await running.store.records("default", 10)
-    assert [row.outcome for row in record.attempts] == ["first_token_timeout"] * len(record.attempts)
+    outcomes = [row.outcome for row in record.attempts]
     assert record.charge is not None
-    assert record.charge.total == 0
-    # A stream has had no comment yet; a whole answer never has one.
-    assert (response.status_code, response.json()["error"]["code"]) == (504, "first_token_timeout")
+    if is_last:  # a stream has had no comment yet; a whole answer never has one
+        assert (response.status_code, response.json()["error"]["code"]) == (504, "first_token_timeout")
+        assert (outcomes, record.charge.total) == (["first_token_timeout"], 0)
+    else:
+        assert response.status_code == 200
+        assert "Hello" in response.text
+        assert (outcomes, record.charge.total) == (["first_token_timeout", "served"], 10 * USED_MICROS)
 
 
 @ways
@@ -154,14 +176,16 @@ async def test_a_byte_a_second_is_no_silence(tmp_path: Path, is_stream: bool) ->
     rest = [Send(b"\n"), sse(chunk({"content": "lo"})), *HELLO[-3:]]
     async with (
         ScriptedUpstream([SSE, TOKEN, *a_byte_a_second(seconds), *rest]) as upstream,
-        running_gateway(tmp_path, upstream.url, clock=clock, catalog=CATALOG) as running,
+        running_gateway(tmp_path, upstream.url, clock=clock, catalog=CATALOG + ANOTHER) as running,
         running.client() as client,
     ):
         asked = {"model": "lab/one", "stream": is_stream, "messages": [{"role": "user", "content": "Hello?"}]}
         asking = asyncio.ensure_future(client.post("/v1/chat/completions", json=asked))
         await pass_seconds(upstream, clock, seconds)
         response = await asking
+        await running.gateway.after_response()
         (record,) = await running.store.records("default", 10)
     assert response.status_code == 200
-    assert record.outcome == "served"
     assert ('"content":"lo"' in response.text) if is_stream else ('"content":"Hello"' in response.text)
+    assert record.charge is not None
+    assert ([row.outcome for row in record.attempts], record.charge.total) == (["served"], USED_MICROS)

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from functions.local.emulator.runtime_api import RuntimeApiEmulator
 from tests.support.clock import ManualClock
-from tests.support.runtime_api import RuntimeApiEmulator
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import sys
 import time
 from pathlib import Path
 
+from functions.local.emulator.runtime_api import RuntimeApiEmulator
 from tests.support.lambda_child import ROOT, child
 from tests.support.lambda_events import rest_event
-from tests.support.runtime_api import RuntimeApiEmulator
 
 BOOTSTRAP = ROOT / "functions" / "gateway" / "bootstrap"
 

@@ -15,11 +15,11 @@ from functions.gateway.buffered import BufferedHandler, handler
 from functions.gateway.deadline import DEADLINE
 from functions.gateway.streaming.environment import RuntimeEnvironment
 from functions.gateway.streaming.invocation import Invocation, context_of
+from functions.local.emulator.call import Call
+from functions.local.emulator.runtime_api import RuntimeApiEmulator
 from tests.support.clock import ManualClock
 from tests.support.lambda_child import child
 from tests.support.lambda_events import rest_event, url_event
-from tests.support.runtime_api import RuntimeApiEmulator
-from tests.support.runtime_call import Call
 from tests.support.small_gateway import SmallGateway, begin, end, for_requests
 
 CLIENT = [sys.executable, "-m", "awslambdaric"]

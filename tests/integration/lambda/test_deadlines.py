@@ -6,9 +6,9 @@ import json
 import pytest
 from mangum.types import Receive, Scope, Send
 
+from functions.local.emulator.runtime_api import RuntimeApiEmulator
 from tests.support.clock import ManualClock, settle
 from tests.support.lambda_events import rest_event
-from tests.support.runtime_api import RuntimeApiEmulator
 from tests.support.runtime_process import serving
 from tests.support.small_gateway import SmallGateway, begin, end, for_requests, part
 
@@ -117,7 +117,8 @@ async def test_an_app_without_a_word_by_then_gives_504(
     assert call.prelude["statusCode"] == 504
     told = json.loads(call.body)
     assert (told["error"]["type"], told["error"]["code"]) == ("timeout_error", "deadline_exceeded")
-    assert told["request_id"] == call.request_id
+    assert told["request_id"].startswith("req-")
+    assert call.headers["x-request-id"] == call.headers["x-inferbase-request-id"] == told["request_id"]
 
 
 async def test_an_app_that_ignores_its_end_is_left_behind(

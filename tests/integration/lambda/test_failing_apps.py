@@ -11,9 +11,9 @@ from fastapi import BackgroundTasks, FastAPI
 from fastapi.responses import StreamingResponse
 from mangum.types import Receive, Scope, Send
 
+from functions.local.emulator.call import Call
+from functions.local.emulator.runtime_api import RuntimeApiEmulator
 from tests.support.lambda_events import rest_event, url_event
-from tests.support.runtime_api import RuntimeApiEmulator
-from tests.support.runtime_call import Call
 from tests.support.runtime_process import serving
 from tests.support.small_gateway import SmallGateway, begin, end, for_requests, part
 
@@ -252,7 +252,8 @@ async def test_headers_too_large_for_lambda_give_a_clean_500(
     assert call.outcome == "answered"
     assert call.prelude is not None
     assert call.prelude["statusCode"] == 500
-    assert call.headers == {"content-type": "application/json", "x-request-id": "req-9", "x-should-retry": "false"}
+    named = {"x-request-id": "req-9", "x-inferbase-request-id": "req-9"}
+    assert call.headers == {"content-type": "application/json", "x-should-retry": "false", **named}
     told = json.loads(call.body)
     assert told["error"].pop("message")
     assert told == {

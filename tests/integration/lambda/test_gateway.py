@@ -11,6 +11,8 @@ from typing import Any, cast
 from core.ports import Store
 from core.record import Record
 from functions.gateway.compose import Gateway
+from functions.local.emulator.call import Call
+from functions.local.emulator.runtime_api import RuntimeApiEmulator
 from functions.local.keys import create_key
 from functions.settings import read_settings
 from tests.support.answers import HELLO, chunk, usage_chunk
@@ -18,8 +20,6 @@ from tests.support.away import AwayStore
 from tests.support.clock import ManualClock
 from tests.support.gateway import CATALOG
 from tests.support.lambda_events import rest_event
-from tests.support.runtime_api import RuntimeApiEmulator
-from tests.support.runtime_call import Call
 from tests.support.runtime_process import serving
 from tests.support.script import Head, Script, Send, Step, Wait
 from tests.support.upstream import ScriptedUpstream
@@ -148,11 +148,26 @@ async def test_a_timeout_of_the_function_leaves_a_record_that_is_settled_once(tm
     assert again.outcome == "answered"
 
 
-async def test_shortly_before_the_timeout_the_gateway_ends_the_stream_itself(tmp_path: Path) -> None:
+async def test_what_keeps_a_connection_alive_reaches_the_caller(tmp_path: Path) -> None:
+    async with on_lambda(tmp_path, IN_TWO_PARTS) as running:
+        call = running.ask(stream=True)
+        await call.has_body(b"Hello")
+        await running.clock.advance(15)
+        await call.has_body(b": processing\n")
+        assert b"there" not in call.body
+        running.upstream.barrier("rest").released.set()
+        assert (await call.done()).outcome == "answered"
+
+
+async def test_five_seconds_before_the_timeout_the_gateway_ends_the_stream_itself(tmp_path: Path) -> None:
     async with on_lambda(tmp_path, IN_TWO_PARTS) as running:
         call = running.ask(left_s=20, stream=True)
         await call.has_body(b"Hello")
-        await running.clock.advance(15.5)
+        upstream = running.upstream.received[0].disconnected
+        await running.clock.advance(14.9)
+        assert not upstream.is_set()
+        await running.clock.advance(0.1)
+        await upstream.wait()
         await call.done()
         await running.api.polled(2)
         record = await running.record()

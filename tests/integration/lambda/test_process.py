@@ -5,9 +5,9 @@ import signal
 import sys
 import time
 
+from functions.local.emulator.runtime_api import RuntimeApiEmulator
 from tests.support.lambda_child import child, output_until
 from tests.support.lambda_events import rest_event
-from tests.support.runtime_api import RuntimeApiEmulator
 
 PROGRAM = [sys.executable, "-m", "tests.support.streaming_app"]
 

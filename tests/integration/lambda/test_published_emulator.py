@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from functions.local.emulator.contract import parse_prelude
 from tests.support.lambda_child import ROOT, child
 from tests.support.lambda_events import rest_event
-from tests.support.runtime_wire import parse_prelude
 
 ARCHITECTURE = {"x86_64": "x86_64", "AMD64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 BINARY = "samcli/local/rapid/aws-lambda-rie-{}"

@@ -9,9 +9,9 @@ from fastapi import FastAPI
 from mangum.types import Receive, Scope, Send
 
 from functions.gateway.streaming.contract import Gateway
+from functions.local.emulator.runtime_api import RuntimeApiEmulator
 from tests.support.clock import ManualClock
 from tests.support.lambda_events import rest_event
-from tests.support.runtime_api import RuntimeApiEmulator
 from tests.support.runtime_process import serving, start
 from tests.support.small_gateway import SmallGateway, begin, end, for_requests
 

@@ -12,10 +12,10 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from mangum.types import Receive, Scope, Send
 
 from functions.gateway.deadline import DEADLINE
+from functions.local.emulator.call import Call
+from functions.local.emulator.runtime_api import RuntimeApiEmulator
 from tests.support.clock import ManualClock
 from tests.support.lambda_events import rest_event, url_event
-from tests.support.runtime_api import RuntimeApiEmulator
-from tests.support.runtime_call import Call
 from tests.support.runtime_process import serving
 from tests.support.small_gateway import SmallGateway, begin, end, for_requests, part
 

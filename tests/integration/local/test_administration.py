@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,11 @@ def test_organisations_are_made_changed_paid_for_and_deleted(headrace: Command) 
     assert (changed["name"], changed["plan"], changed["discount"]) == ("Acme Ltd", "prepaid", "0.1")
     assert "no plan 'none'" in headrace.refused("orgs", "change", "acme", "--plan", "none")
     headrace("orgs", "pay", "acme", "2500000", "--id", "invoice-1")
-    assert "was added" in headrace.refused("orgs", "pay", "acme", "2500000", "--id", "invoice-1")
+    again = headrace.run("orgs", "pay", "acme", "2500000", "--id", "invoice-1")
+    assert (again.exit_code, "is already paid in; nothing was added" in again.stderr) == (0, True)
+    assert "$2.50" in again.stdout
+    another = headrace.refused("orgs", "pay", "acme", "2500001", "--id", "invoice-1")
+    assert "of 2500000 micro-dollars was added" in another
     table = headrace("orgs", "list")
     assert "Acme Ltd" in table
     assert "$2.50" in table
@@ -80,14 +85,14 @@ def test_policies_are_edited_as_json(headrace: Command, tmp_path: Path) -> None:
     headrace("orgs", "create", "acme")
     file = tmp_path / "policy.json"
     file.write_text(json.dumps({"name": "cheap", "optimize": "cost", "allow_models": ["lab/cheap"]}))
-    assert "acme has the policy cheap" in headrace("policies", "put", "acme", str(file))
-    shown = json.loads(headrace("policies", "show", "acme", "cheap"))
+    assert "acme has the policy cheap" in headrace("policies", "put", "--org", "acme", str(file))
+    shown = json.loads(headrace("policies", "show", "--org", "acme", "cheap"))
     assert (shown["object"], shown["optimize"], shown["max_attempts"]) == ("policy", "cost", 3)
     shown["max_attempts"] = 1
-    headrace("policies", "put", "acme", "-", stdin=json.dumps(shown))
-    assert json.loads(headrace("policies", "show", "acme", "cheap")) == shown
-    assert headrace.json("policies", "list", "acme")[0] == shown
-    table = headrace("policies", "list", "acme")
+    headrace("policies", "put", "--org", "acme", "-", stdin=json.dumps(shown))
+    assert json.loads(headrace("policies", "show", "--org", "acme", "cheap")) == shown
+    assert headrace.json("policies", "list", "--org", "acme")[0] == shown
+    table = headrace("policies", "list", "--org", "acme")
     assert "lab/cheap" in table
     assert "default" in table
     for wrong, told in (
@@ -98,10 +103,10 @@ def test_policies_are_edited_as_json(headrace: Command, tmp_path: Path) -> None:
         ('{"name": "x", "optimise": "cost"}', "'optimise' is not a field"),
         ('{"name": "x", "max_attempts": 0}', "max_attempts"),
     ):
-        assert told in headrace.refused("policies", "put", "acme", "-", stdin=wrong)
-    assert "cannot be read" in headrace.refused("policies", "put", "acme", str(tmp_path / "none.json"))
-    headrace("policies", "delete", "acme", "cheap")
-    assert "no policy 'cheap'" in headrace.refused("policies", "show", "acme", "cheap")
+        assert told in headrace.refused("policies", "put", "--org", "acme", "-", stdin=wrong)
+    assert "cannot be read" in headrace.refused("policies", "put", "--org", "acme", str(tmp_path / "none.json"))
+    headrace("policies", "delete", "--org", "acme", "cheap")
+    assert "no policy 'cheap'" in headrace.refused("policies", "show", "--org", "acme", "cheap")
 
 
 def test_plans_are_edited_as_json(headrace: Command) -> None:
@@ -119,23 +124,23 @@ def test_plans_are_edited_as_json(headrace: Command) -> None:
 
 def test_limits_of_organisations_and_keys_are_set_and_cleared(headrace: Command) -> None:
     (key,) = json.loads(headrace("keys", "create", "ci", "--org", "acme", "--json"))
-    set_to = headrace.json("budgets", "set", "acme", "--day-micros", "5000", "--parallel", "2")
+    set_to = headrace.json("budgets", "set", "--org", "acme", "--day-micros", "5000", "--parallel", "2")
     assert (set_to["day_micros"], set_to["parallel"], set_to["month_micros"]) == (5_000, 2, None)
-    headrace("budgets", "set", "acme", "--month-micros", "9000")
-    assert headrace.json("budgets", "show", "acme") == {**set_to, "month_micros": 9_000}
-    assert "5,000" in headrace("budgets", "show", "acme")
-    assert headrace.json("budgets", "clear", "acme", "day-micros")["day_micros"] is None
-    headrace("budgets", "set", "acme", "--key", key["id"], "--minute-requests", "10")
-    assert headrace.json("budgets", "show", "acme", "--key", key["id"])["minute_requests"] == 10
-    assert headrace.json("budgets", "show", "acme")["minute_requests"] is None
-    assert set(headrace.json("budgets", "clear", "acme").values()) == {None}
-    assert "Name a limit" in headrace.refused("budgets", "set", "acme")
-    assert "no limit 'week'" in headrace.refused("budgets", "clear", "acme", "week")
+    headrace("budgets", "set", "--org", "acme", "--month-micros", "9000")
+    assert headrace.json("budgets", "show", "--org", "acme") == {**set_to, "month_micros": 9_000}
+    assert "5,000" in headrace("budgets", "show", "--org", "acme")
+    assert headrace.json("budgets", "clear", "--org", "acme", "day-micros")["day_micros"] is None
+    headrace("budgets", "set", "--org", "acme", "--key", key["id"], "--minute-requests", "10")
+    assert headrace.json("budgets", "show", "--org", "acme", "--key", key["id"])["minute_requests"] == 10
+    assert headrace.json("budgets", "show", "--org", "acme")["minute_requests"] is None
+    assert set(headrace.json("budgets", "clear", "--org", "acme").values()) == {None}
+    assert "Name a limit" in headrace.refused("budgets", "set", "--org", "acme")
+    assert "no limit 'week'" in headrace.refused("budgets", "clear", "--org", "acme", "week")
 
 
 def test_keys_are_bound_changed_rotated_and_deleted(headrace: Command) -> None:
     headrace("orgs", "create", "acme")
-    headrace("policies", "put", "acme", "-", stdin='{"name": "cheap"}')
+    headrace("policies", "put", "--org", "acme", "-", stdin='{"name": "cheap"}')
     made = json.loads(
         headrace(
             *("keys", "create", "ci", "--org", "acme", "--policy", "cheap", "--policy", "default"),
@@ -167,7 +172,7 @@ def test_an_organisations_catalog_is_checked_shown_and_taken_away(headrace: Comm
     headrace("orgs", "create", "acme")
     own = tmp_path / "acme.toml"
     own.write_text(entry("lab/own").format())
-    assert "1 models" in headrace("orgs", "catalog", "put", "acme", str(own))
+    assert "acme has 1 model of its own" in headrace("orgs", "catalog", "put", "acme", str(own))
     assert headrace("orgs", "catalog", "show", "acme") == own.read_text()
     wrong = headrace.refused("orgs", "catalog", "put", "acme", "-", stdin='[vendors.lab]\nformat = "x"\n')
     assert "catalog:2: vendors.lab.format" in wrong
@@ -207,8 +212,54 @@ def test_the_operator_sees_the_hosts_of_a_decision(headrace: Command, tmp_path: 
 
 
 def test_what_there_is_not_is_told(headrace: Command) -> None:
-    for arguments in (("keys", "list", "--org", "none"), ("usage", "--org", "none")):
-        assert headrace.refused(*arguments) == "There is no organisation 'none'."
+    for arguments in (
+        ("keys", "list"),
+        ("usage",),
+        ("policies", "list"),
+        ("policies", "show", "default"),
+        ("budgets", "show"),
+        ("budgets", "set", "--parallel", "1"),
+        ("own-keys", "list"),
+        ("route", "Hello"),
+    ):
+        assert headrace.refused(*arguments, "--org", "none") == "There is no organisation 'none'."
+    for arguments in (("show", "none"), ("delete", "none", "--yes"), ("catalog", "show", "none")):
+        assert headrace.refused("orgs", *arguments) == "There is no organisation 'none'."
+    assert headrace.refused("orgs", "pay", "none", "5", "--id", "x") == "There is no organisation 'none'."
+
+
+def test_who_names_no_organisation_means_the_default_one(headrace: Command) -> None:
+    headrace("keys", "create", "first")
+    headrace("budgets", "set", "--parallel", "2")
+    headrace("policies", "put", "-", stdin='{"name": "cheap"}')
+    assert headrace.json("orgs", "show", "default")[0]["limits"]["parallel"] == 2
+    assert [policy["name"] for policy in headrace.json("policies", "list")] == ["cheap", "default"]
+    assert headrace.json("route", "Hello")["object"] == "routing"
+
+
+@pytest.mark.parametrize("wrong", [("--policy", "nosuch"), ("--model", "nosuch")])
+def test_a_key_that_cannot_be_made_leaves_no_organisation(headrace: Command, wrong: tuple[str, str]) -> None:
+    assert "'nosuch'" in headrace.refused("keys", "create", "x", "--org", "zed", *wrong)
+    assert headrace.json("orgs", "list") == []
+
+
+ID = re.compile(r"key_[0-9a-f]{16}")
+
+
+def test_no_id_is_ever_cut_and_a_row_is_a_line_where_nobody_looks_on(headrace: Command) -> None:
+    headrace("keys", "create", "a name that goes on and on, so that a narrow table has no room for it", "--org", "acme")
+    (key,) = headrace.json("keys", "list", "--org", "acme")
+    piped = headrace.run("keys", "list", "--org", "acme", COLUMNS="40").stdout.splitlines()
+    assert (len(piped), ID.findall(piped[1])) == (2, [key["id"]])
+    for columns in ("40", "80"):
+        shown = headrace.run("keys", "list", "--org", "acme", COLUMNS=columns, FORCE_COLOR="1", TERM="dumb").stdout
+        assert ID.findall(shown) == [key["id"]], "a terminal"
+        assert len(shown.splitlines()) > 2, "the rest is folded"
+
+
+def test_a_name_is_shown_as_it_is_written(headrace: Command) -> None:
+    headrace("orgs", "create", "acme", "--name", "Acme [bold] Ltd")
+    assert "Acme [bold] Ltd" in headrace("orgs", "list")
 
 
 def test_a_time_beyond_all_dates_is_shown_as_the_last(headrace: Command) -> None:
@@ -231,8 +282,8 @@ def test_a_time_beyond_all_dates_is_shown_as_the_last(headrace: Command) -> None
     [
         ("orgs", "pay", "acme", "99999999999999999999", "--id", "x"),
         ("orgs", "pay", "acme", "1000000000000001", "--id", "x"),
-        ("budgets", "set", "acme", "--day-micros", "99999999999999999999"),
-        ("budgets", "set", "acme", "--parallel", "-1"),
+        ("budgets", "set", "--org", "acme", "--day-micros", "99999999999999999999"),
+        ("budgets", "set", "--org", "acme", "--parallel", "-1"),
         ("keys", "create", "x", "--days", "99999999999999999999"),
         ("route", "hi", "--max-tokens", "99999999999999999999"),
         ("route", "hi", "--max-cost-micros", "99999999999999999999"),

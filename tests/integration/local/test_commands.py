@@ -65,6 +65,7 @@ def test_the_catalog_is_listed_and_checked(database: Path, tmp_path: Path) -> No
     assert "lab/small" in {model["id"] for model in models}
     checked = headrace(database, "catalog", "check", "--json", "--catalog", str(own))
     assert checked.exit_code == 0
+    assert "0 errors, " in headrace(database, "catalog", "check", "--catalog", str(own)).stderr
     assert "lab/unpriced" in {finding["model"] for finding in json.loads(checked.stdout)}
 
 
@@ -98,6 +99,19 @@ def test_expected_failures_are_one_line_and_exit_code_1(capsys: pytest.CaptureFi
         main(["keys", "revoke", "key_none", "--org", "nobody-has-this"])
     assert ended.value.code == 1
     assert capsys.readouterr().err == "headrace: There is no organisation 'nobody-has-this'.\n"
+
+
+def test_a_store_that_cannot_be_used_is_told_in_words_for_who_runs_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    database = tmp_path / "headrace.db"
+    database.write_text("This was never a database, and it is long enough to be looked at as one." * 9)
+    monkeypatch.setenv("HEADRACE_SQLITE_PATH", str(database))
+    with pytest.raises(SystemExit) as ended:
+        main(["orgs", "list"])
+    told = capsys.readouterr().err
+    assert (ended.value.code, told.startswith(f"headrace: The database {database} cannot be used:")) == (1, True)
+    assert "request" not in told
 
 
 WRONG_FILES = {
@@ -135,6 +149,7 @@ def test_folders_without_sources_and_sources_in_other_forms_are_told(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert "is missing" in failed(["catalog", "build", str(tmp_path)], capsys)
+    assert "is missing" in failed(["catalog", "check", "--sources", str(tmp_path)], capsys)
     for names in tomllib.loads(FILES.read_text("utf-8")).values():
         for name in names.values():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -163,7 +178,7 @@ def test_requests_that_are_none_are_told(
     "arguments",
     [
         ("route", "-"),
-        ("policies", "put", "acme", "-"),
+        ("policies", "put", "-"),
         ("plans", "put", "-"),
         ("orgs", "catalog", "put", "acme", "-"),
         ("own-keys", "add", "openai"),

@@ -15,7 +15,7 @@ from core.chat import Json, Usage
 from core.decision import Alternative, Decision, Objective
 from core.errors import GatewayError, Interrupted, SilentUpstream
 from core.events import Event, fold
-from core.money import Charge
+from core.money import Charge, Cost
 from core.record import AttemptRow, Record
 from core.surfaces.decision import MOST_NAMED, listed_decision, recorded_decision, routing_object
 from core.surfaces.errors import error_answer
@@ -60,8 +60,7 @@ ATTEMPTS = st.builds(
     host=NAMES,
     outcome=st.sampled_from(["served", "rate_limited", "no_content"]),
     ms=COUNTS,
-    input_pico=st.none() | st.builds(Fraction, COUNTS),
-    output_pico=st.none() | st.builds(Fraction, COUNTS),
+    cost=st.none() | st.builds(Cost, *[st.builds(Fraction, COUNTS)] * 3),
     charged=st.booleans(),
 )
 DECISIONS = st.builds(
@@ -199,7 +198,7 @@ def frame_component(surface: Surface, kind: str) -> str:
 def test_models(model: Any) -> None:
     made = wire(model_object(model, lambda each: ("model", "messages")))
     assert faults("Model", made, closed=True) == []
-    assert faults("ModelList", wire(model_list([model], lambda each: ())), closed=True) == []
+    assert faults("ModelList", orjson.loads(model_list([model], lambda each: ())), closed=True) == []
 
 
 def kinds(kind: type[GatewayError]) -> list[type[GatewayError]]:

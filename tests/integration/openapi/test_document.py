@@ -64,7 +64,7 @@ def test_every_reference_leads_somewhere_and_nothing_is_left_over() -> None:
 
 
 def test_it_describes_the_routes_that_there_are() -> None:
-    app = Gateway(read_settings({}), {}).app
+    app = Gateway(read_settings({}), {}).app.app
     routes = [route for route in app.routes if isinstance(route, Route) and route.path not in DESCRIBING]
     served = {(route.path.replace(":path}", "}"), method.lower()) for route in routes for method in route.methods or ()}
     described = {(path, method) for path, method, _ in operations()}

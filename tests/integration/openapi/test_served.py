@@ -80,7 +80,8 @@ async def test_the_health_check_says_nothing_else(tmp_path: Path) -> None:
         async with running_gateway(tmp_path, nowhere) as running, running.client(authorization="") as client:
             response = await client.get("/healthz")
     assert response.json() == {"status": "ok"}
-    assert set(response.headers) - {"date", "server"} == {"content-length", "content-type"}
+    named = {"x-inferbase-request-id", "x-request-id"}
+    assert set(response.headers) - {"date", "server"} == {"content-length", "content-type", *named}
 
 
 @pytest.mark.parametrize("path", [*MODELS, *(f"{path}/lab/small" for path in MODELS)])

@@ -31,9 +31,9 @@ def test_the_sdk_example_prints_the_answer_as_written(tmp_path: Path) -> None:
     catalog = tmp_path / "demo.toml"
     with ScriptedUpstream(text_answer("Because", " of", " scattering.")) as upstream:
         catalog.write_text(CATALOG.format(upstream=upstream.url).replace("lab/small", DEMO_MODEL))
-        with serving(tmp_path / "data", catalog) as (_, url, token):
-            program = example.replace("http://127.0.0.1:8080", url).replace('"hr_..."', f'"{token}"')
-            assert program.count(url) == program.count(token) == 1
+        with serving(tmp_path / "data", "--no-demo", "--catalog", str(catalog)) as dev:
+            program = example.replace("http://127.0.0.1:8080", dev.url).replace('"hr_..."', f'"{dev.token}"')
+            assert program.count(dev.url) == program.count(dev.token) == 1
             done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.returncode) == ("Because of scattering.", 0), done.stderr
 

@@ -1,5 +1,6 @@
 """What happens behind the caller's back: a stream that brings settled requests, a clock that looks for lost ones."""
 
+import ast
 import importlib
 import json
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from functions.settings import PREFIX, Settings
+from tests.architecture.source import parse
 from tests.support.stack import Stack
 from tests.support.table_stream import needs_counting
 
@@ -34,8 +36,21 @@ def test_a_function_logs_to_its_own_log_and_knows_its_tables(stack: Stack, name:
     variables = function["Environment"]["Variables"]
     gateway = stack.gateway()["Properties"]["Environment"]["Variables"]
     assert variables.items() <= gateway.items()
-    assert variables.keys() <= {f"{PREFIX}{field.upper()}" for field in Settings.model_fields}
-    assert "HEADRACE_LEDGER_TABLE" in variables
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_a_function_is_told_every_setting_that_it_reads_and_no_other(stack: Stack, name: str) -> None:
+    function = stack.of_type("AWS::Lambda::Function")[name]["Properties"]
+    module = function["Handler"].rpartition(".")[0]
+    read = {
+        node.attr
+        for node in ast.walk(parse(f"{module.replace('.', '/')}.py"))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "settings"
+    }
+    assert {"config_table", "ledger_table"} <= read <= Settings.model_fields.keys()
+    # Which store it is says how the others are checked.
+    settings = read | {"store"}
+    assert {f"{PREFIX}{field.upper()}" for field in settings} == function["Environment"]["Variables"].keys()
 
 
 def test_a_batch_of_the_stream_is_done_as_far_as_it_goes_and_nothing_is_dropped_unseen(stack: Stack) -> None:
@@ -49,6 +64,14 @@ def test_a_batch_of_the_stream_is_done_as_far_as_it_goes_and_nothing_is_dropped_
     assert mapping["DestinationConfig"] == {"OnFailure": {"Destination": {"Fn::GetAtt": ["RollupFailures", "Arn"]}}}
     queue = stack.of_type("AWS::SQS::Queue")["RollupFailures"]["Properties"]
     assert queue == {"MessageRetentionPeriod": 14 * 86_400, "SqsManagedSseEnabled": True}
+
+
+def test_a_sweep_that_fails_is_told_for_an_hour(stack: Stack) -> None:
+    """By then others have made up for it, or failed too."""
+    config = stack.only("AWS::Lambda::EventInvokeConfig")["Properties"]
+    assert config["DestinationConfig"] == {"OnFailure": {"Destination": {"Fn::GetAtt": ["SweeperFailures", "Arn"]}}}
+    queue = stack.of_type("AWS::SQS::Queue")["SweeperFailures"]["Properties"]
+    assert queue == {"MessageRetentionPeriod": 3_600, "SqsManagedSseEnabled": True}
 
 
 @pytest.mark.parametrize(

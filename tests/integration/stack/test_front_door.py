@@ -111,6 +111,19 @@ def test_every_path_is_throttled(stack: Stack) -> None:
     assert settings["ThrottlingBurstLimit"] == {"Ref": "ThrottleBurst"}
 
 
+def test_callers_are_let_in_by_their_address_and_a_change_is_deployed(stack: Stack, narrow: Stack) -> None:
+    deployments: set[str] = set()
+    for transformed, ranges in ((stack, "0.0.0.0/0,::/0"), (narrow, "192.0.2.0/24,2001:db8::/32")):
+        policy = transformed.only("AWS::ApiGateway::RestApi")["Properties"]["Body"]["x-amazon-apigateway-policy"]
+        (statement,) = policy["Statement"]
+        assert (statement["Effect"], statement["Principal"]) == ("Allow", "*")
+        # A list, also where the transform puts the parameter's value in.
+        assert statement["Condition"] == {"IpAddress": {"aws:SourceIp": {"Fn::Split": [",", ranges]}}}
+        deployments |= transformed.of_type("AWS::ApiGateway::Deployment").keys()
+    # API Gateway keeps to a policy from the next deployment on.
+    assert len(deployments) == 2
+
+
 def test_the_stage_waits_for_the_role_that_its_log_needs(stack: Stack) -> None:
     stage = stack.only("AWS::ApiGateway::Stage")["Properties"]
     assert {"Ref": "ApiGatewayAccount"} in stage["Variables"]["LogRole"]["Fn::If"]

@@ -2,8 +2,6 @@
 
 import ast
 import json
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -11,11 +9,12 @@ from core.store.dynamodb_items import BY_LEASE, BY_ORG
 from infra.scripts.stage import LEFT_OUT
 from infra.scripts.trim import SERVICES
 from tests.architecture.source import parse, python_files, references
-from tests.support.stack import Stack, both_branches, strings
+from tests.support.stack import Stack, Transformed, granted, statements, strings
 
 TABLE = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${ConfigTableName}"
 SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${ProviderSecretName}-??????"
 KMS_KEY = "arn:${AWS::Partition}:kms:${AWS::Region}:${AWS::AccountId}:key/${SealingKeyId}"
+ENCRYPTION = json.dumps({"Fn::Sub": KMS_KEY.replace("SealingKeyId", "EncryptionKeyId")})
 READ_ITEMS = {"dynamodb:GetItem", "dynamodb:BatchGetItem"}
 READ = READ_ITEMS | {"dynamodb:Query"}
 
@@ -35,6 +34,7 @@ ALLOWED = {
     json.dumps({"Fn::Sub": SECRET}): {"secretsmanager:GetSecretValue"},
     '{"Fn::GetAtt": ["SealingKey", "Arn"]}': SEAL,
     json.dumps({"Fn::Sub": KMS_KEY}): SEAL,
+    ENCRYPTION: {"kms:Decrypt"},
 }
 
 # What the functions behind the caller's back may do.
@@ -46,13 +46,26 @@ ROLLUP = {
     json.dumps({"Fn::Sub": STREAMS}): {"dynamodb:ListStreams"},
     '{"Fn::GetAtt": ["LedgerTable", "Arn"]}': {"dynamodb:UpdateItem"},
     '{"Fn::GetAtt": ["RollupFailures", "Arn"]}': {"sqs:SendMessage"},
+    ENCRYPTION: {"kms:Decrypt"},
 }
 SWEEPER = {
     '{"Fn::GetAtt": ["SweeperLogGroup", "Arn"]}': {"logs:CreateLogStream", "logs:PutLogEvents"},
-    '{"Fn::GetAtt": ["ConfigTable", "Arn"]}': READ,
-    json.dumps({"Fn::Sub": TABLE}): READ,
+    '{"Fn::GetAtt": ["ConfigTable", "Arn"]}': {"dynamodb:GetItem", "dynamodb:Query"},
+    json.dumps({"Fn::Sub": TABLE}): {"dynamodb:GetItem", "dynamodb:Query"},
     '{"Fn::GetAtt": ["LedgerTable", "Arn"]}': READ_ITEMS | {"dynamodb:PutItem", "dynamodb:UpdateItem"},
     json.dumps({"Fn::Sub": "${LedgerTable.Arn}/index/by_lease"}): {"dynamodb:Query"},
+    '{"Fn::GetAtt": ["SweeperFailures", "Arn"]}': {"sqs:SendMessage"},
+    ENCRYPTION: {"kms:Decrypt"},
+}
+
+# What CodeDeploy may do: move this one alias, and look at the two alarms that take a deployment back.
+MOVE = {"lambda:GetAlias", "lambda:UpdateAlias", "lambda:GetProvisionedConcurrencyConfig"}
+ALARM = "arn:${AWS::Partition}:cloudwatch:${AWS::Region}:${AWS::AccountId}:alarm:${AWS::StackName}"
+DEPLOYMENT = {
+    '{"Fn::GetAtt": ["GatewayFunction", "Arn"]}': MOVE,
+    '{"Fn::Sub": "${GatewayFunction.Arn}:live"}': MOVE,
+    json.dumps({"Fn::Sub": f"{ALARM}-function-errors"}): {"cloudwatch:DescribeAlarms"},
+    json.dumps({"Fn::Sub": f"{ALARM}-gateway-faults"}): {"cloudwatch:DescribeAlarms"},
 }
 
 # Where a star or a question mark stands in the stack, and why nothing narrower would do.
@@ -60,8 +73,10 @@ WILDCARDS = {
     STREAMS: "a stream's ARN ends in the time when it was made, and Lambda looks for streams by their table",
     SECRET: "Secrets Manager ends the ARN in a hyphen and six characters that nobody knows before",
     "/*": "throttling of every path of the stage",
+    "execute-api:/*": "every stage, method and path of this one API, for those whom the policy lets in",
     "kms:*": "whoever administers the account administers its key too, or nobody could",
-    "*": "every method of the stage; everyone, for a function URL that is asked to be public; "
+    "*": "every method of the stage; everyone, for a function URL that is asked to be public, and for the API, "
+    "whose callers are known by the gateway's own keys; "
     "the key itself, in its own policy; "
     "every stage of this one API, in the grant that SAM gives to API Gateway",
     "arn:aws:execute-api:${AWS::Region}:${AWS::AccountId}:${__ApiId__}/${__Stage__}/*/": (
@@ -94,29 +109,26 @@ RIGHTS = {
 QUERIES = {"GatewayRole": {BY_ORG}, "SweeperRole": {BY_LEASE}, "RollupRole": set()}
 
 
-def statements(role: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for policy in both_branches(role["Properties"].get("Policies", [])):
-        yield from policy["PolicyDocument"]["Statement"]
-
-
-def as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
 @pytest.mark.parametrize(
-    ("name", "allowed"), [("GatewayRole", ALLOWED), ("RollupRole", ROLLUP), ("SweeperRole", SWEEPER)]
+    ("name", "allowed"),
+    [("GatewayRole", ALLOWED), ("RollupRole", ROLLUP), ("SweeperRole", SWEEPER), ("DeploymentRole", DEPLOYMENT)],
 )
 def test_a_function_may_do_this_and_no_more(stack: Stack, name: str, allowed: dict[str, set[str]]) -> None:
     role = stack.of_type("AWS::IAM::Role")[name]
-    found: dict[str, set[str]] = {}
     for statement in statements(role):
         assert statement["Effect"] == "Allow"
-        assert set(statement) == {"Effect", "Action", "Resource"}
-        for resource in both_branches(as_list(statement["Resource"])):
-            actions = found.setdefault(json.dumps(resource), set())
-            actions |= set(as_list(statement["Action"]))
-    assert found == allowed
+        assert set(statement) - {"Condition"} == {"Effect", "Action", "Resource"}
+    assert granted(role) == allowed
     assert "ManagedPolicyArns" not in role["Properties"]
+
+
+def test_a_key_that_encrypts_tables_is_used_through_them_alone(stack: Stack) -> None:
+    for name in ("GatewayRole", "RollupRole", "SweeperRole"):
+        conditional = [each for each in statements(stack.of_type("AWS::IAM::Role")[name]) if "Condition" in each]
+        (found,) = conditional
+        assert json.dumps(found["Resource"]) == ENCRYPTION
+        through = {"Fn::Sub": "dynamodb.${AWS::Region}.amazonaws.com"}
+        assert found["Condition"] == {"StringEquals": {"kms:ViaService": through}}
 
 
 def test_only_with_an_operator_may_it_write_what_organisations_set_up(source: Stack) -> None:
@@ -132,7 +144,7 @@ def test_only_with_an_operator_may_it_write_what_organisations_set_up(source: St
 def test_every_function_has_a_role_written_here(stack: Stack) -> None:
     """Otherwise SAM makes one that may write every log of the account."""
     roles = set(stack.of_type("AWS::IAM::Role"))
-    assert roles == {"GatewayRole", "RollupRole", "SweeperRole", "ApiGatewayLogWriter"}
+    assert roles == {"GatewayRole", "RollupRole", "SweeperRole", "DeploymentRole", "ApiGatewayLogWriter"}
     for name, function in stack.of_type("AWS::Lambda::Function").items():
         assert function["Properties"]["Role"] == {"Fn::GetAtt": [name.replace("Function", "Role"), "Arn"]}
 
@@ -149,6 +161,7 @@ def test_a_role_is_taken_by_one_service_only(stack: Stack) -> None:
         "GatewayRole": [("sts:AssumeRole", {"Service": "lambda.amazonaws.com"})],
         "RollupRole": [("sts:AssumeRole", {"Service": "lambda.amazonaws.com"})],
         "SweeperRole": [("sts:AssumeRole", {"Service": "lambda.amazonaws.com"})],
+        "DeploymentRole": [("sts:AssumeRole", {"Service": "codedeploy.amazonaws.com"})],
         "ApiGatewayLogWriter": [("sts:AssumeRole", {"Service": "apigateway.amazonaws.com"})],
     }
 
@@ -160,10 +173,11 @@ def test_the_accounts_log_role_has_aws_own_policy_for_it(stack: Stack) -> None:
     assert policy["Fn::Sub"].endswith("/service-role/AmazonAPIGatewayPushToCloudWatchLogs")
 
 
-def test_every_wildcard_has_a_reason(stack: Stack) -> None:
+def test_every_wildcard_has_a_reason(stacks: Transformed) -> None:
     found = {
         text
-        for resource in stack.template["Resources"].values()
+        for template in (stacks.stacks[0], *stacks.others.values())
+        for resource in template.template["Resources"].values()
         for text in strings({key: resource[key] for key in resource if key != "Metadata"})
         if ("*" in text or "?" in text) and " " not in text
     }
@@ -200,6 +214,12 @@ def test_the_code_calls_nothing_that_the_role_may_not() -> None:
         if not path.startswith(("core/catalog/", "core/routing/"))  # a catalog's own scan is no table's
     }
     assert missing == set()
+
+
+def test_nested_stacks_give_nobody_any_right(stacks: Transformed) -> None:
+    for path, template in stacks.others.items():
+        kinds = {resource["Type"] for resource in template.template["Resources"].values()}
+        assert not [kind for kind in kinds if kind.startswith("AWS::IAM::")], path
 
 
 @pytest.mark.parametrize("name", QUERIES)

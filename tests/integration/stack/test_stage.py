@@ -10,6 +10,7 @@ import pytest
 from infra.scripts.locate import UV, Tool, ToolMissing, locate
 from infra.scripts.stage import (
     LEFT_OUT,
+    TRACES,
     WRAPPER,
     NotStageable,
     check_wrapper,
@@ -20,7 +21,7 @@ from infra.scripts.stage import (
 from tests.support.stack import ROOT
 
 # Of the developer's command, of servers, of tests: never on Lambda.
-NOT_ON_LAMBDA = {"typer", "rich", "xllamacpp", "uvicorn", "aiohttp", "pytest", "mypy", "ministack"}
+NOT_ON_LAMBDA = {"boto3", "typer", "rich", "xllamacpp", "uvicorn", "aiohttp", "pytest", "mypy", "ministack"}
 
 
 @pytest.fixture(scope="session")
@@ -74,10 +75,19 @@ def test_requirements_are_pinned_hashed_and_of_the_request_path(staged: Path) ->
     wheels_only, *lines = text.replace("\\\n", "").splitlines()
     assert wheels_only == "--only-binary :all:"
     names = {line.partition("==")[0] for line in lines}
-    assert names >= {"fastapi", "mangum", "httpx", "pydantic", "orjson", "boto3"}
+    assert names >= {"fastapi", "mangum", "httpx", "pydantic", "orjson", "botocore"}
     assert names & NOT_ON_LAMBDA == set()
     assert "headrace" not in names
     assert all("==" in line and "--hash=sha256:" in line for line in lines)
+
+
+def test_the_libraries_of_traces_are_added_where_they_are_asked_for(staged: Path, tmp_path: Path) -> None:
+    export_requirements(ROOT, tmp_path / "requirements.txt", locate(UV, ROOT), [TRACES])
+    added = (tmp_path / "requirements.txt").read_text("utf-8")
+    without = (staged / "requirements.txt").read_text("utf-8")
+    assert set(without.splitlines()) < set(added.splitlines())
+    assert "opentelemetry-sdk==" in added
+    assert "opentelemetry-sdk==" not in without
 
 
 def test_staging_again_leaves_nothing_of_before(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ STREAMING = (
     "arn:aws:apigateway:${AWS::Region}:lambda:path/2021-11-15/functions/${" + ALIAS + "}/response-streaming-invocations"
 )
 
-# Of the function, but not of its versions: a change holds at once.
+# Of the function, but not of its versions: a change holds at once. What runs a version is the alias's.
 UNVERSIONED = {"Role", "ReservedConcurrentExecutions", "Tags"}
 
 
@@ -80,29 +80,42 @@ def test_a_changed_setting_publishes_a_new_version(source: Stack, stack: Stack) 
     parameters &= source.template["Parameters"].keys()
 
     version = stack.only("AWS::Lambda::Version")["Properties"]
+    assert version["Description"] == {"Fn::Sub": "settings ${SettingsRecord.VersionNumber}"}
+    record = stack.only("AWS::AppConfig::HostedConfigurationVersion")["Properties"]
     assert {"MemorySize", "TimeoutSeconds", "LogLevel"} < parameters
-    assert set(referred(version["Description"])) == parameters
+    assert set(referred(record["Content"])) == parameters
+    # Each on a line of its own, so that no two settings can be written the same way.
+    lines = record["Content"]["Fn::Sub"].splitlines()
+    assert lines == [f"{name}=${{{name}}}" for name in referred(record["Content"])]
 
 
-def test_a_version_description_never_grows_too_long(source: Stack, stack: Stack) -> None:
-    description = stack.only("AWS::Lambda::Version")["Properties"]["Description"]["Fn::Sub"]
-    longest = description
-    for name in referred({"Fn::Sub": description}):
-        longest = longest.replace(f"${{{name}}}", longest_value(source.template["Parameters"][name]))
-    assert "$" not in longest
-    assert len(longest) <= 256
+def test_a_new_version_takes_over_by_and_by_and_is_taken_back_on_two_alarms(stack: Stack, narrow: Stack) -> None:
+    for transformed, way in ((stack, "Canary10Percent5Minutes"), (narrow, "AllAtOnce")):
+        group = transformed.only("AWS::CodeDeploy::DeploymentGroup")["Properties"]
+        assert group["DeploymentConfigName"] == {
+            "Fn::Sub": ["CodeDeployDefault.Lambda${ConfigName}", {"ConfigName": way}]
+        }
+        assert group["AutoRollbackConfiguration"]["Enabled"] is True
+        assert "DEPLOYMENT_STOP_ON_ALARM" in group["AutoRollbackConfiguration"]["Events"]
+        condition, watched, unwatched = group["AlarmConfiguration"]["Fn::If"]
+        assert (condition, watched["Enabled"], unwatched) == ("Watches", True, {})
+        names = [alarm["Name"]["Fn::GetAtt"] for alarm in watched["Alarms"]]
+        assert names == [["Watcher", "Outputs.FunctionErrorsAlarm"], ["Watcher", "Outputs.GatewayFaultsAlarm"]]
+        assert group["ServiceRoleArn"] == {"Fn::GetAtt": ["DeploymentRole", "Arn"]}
+        policy = transformed.only("AWS::Lambda::Alias")["UpdatePolicy"]["CodeDeployLambdaAliasUpdate"]
+        assert policy["DeploymentGroupName"] == {"Ref": "GatewayFunctionDeploymentGroup"}
 
 
-def longest_value(parameter: dict[str, Any]) -> str:
-    match parameter:
-        case {"AllowedValues": [*values]}:
-            return max(map(str, values), key=len)
-        case {"MaxValue": most}:
-            return str(most)
-        case {"MaxLength": length}:
-            return "x" * int(length)
-        case _:
-            pytest.fail(f"nothing bounds the length of {parameter}")
+def test_environments_are_kept_started_only_where_no_snapshot_is(source: Stack, stack: Stack) -> None:
+    alias = stack.only("AWS::Lambda::Alias")["Properties"]
+    condition, kept, none = alias["ProvisionedConcurrencyConfig"]["Fn::If"]
+    assert (condition, none) == ("HasProvisionedConcurrency", {"Ref": "AWS::NoValue"})
+    assert kept == {"ProvisionedConcurrentExecutions": {"Ref": "ProvisionedConcurrency"}}
+    rule = source.template["Rules"]["SnapStartOrProvisioned"]
+    assert rule["RuleCondition"] == {"Fn::Equals": [{"Ref": "SnapStart"}, "on"]}
+    (assertion,) = rule["Assertions"]
+    assert assertion["Assert"] == {"Fn::Equals": [{"Ref": "ProvisionedConcurrency"}, "0"]}
+    assert stack.template["Rules"] == source.template["Rules"], "the transform keeps them"
 
 
 @pytest.mark.parametrize(

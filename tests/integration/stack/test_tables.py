@@ -4,9 +4,10 @@ import pytest
 
 from core.store.dynamodb_items import BY_LEASE, BY_ORG
 from tests.support.ministack import LEDGER_INDEXES
-from tests.support.stack import Stack
+from tests.support.stack import Stack, both_branches
 
 TABLES = ["ConfigTable", "LedgerTable"]
+FUSE = {"MaxReadRequestUnits": {"Ref": "TableReadUnits"}, "MaxWriteRequestUnits": {"Ref": "TableWriteUnits"}}
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -24,6 +25,48 @@ def test_a_table_costs_nothing_at_rest(stack: Stack, name: str) -> None:
     properties = stack.of_type("AWS::DynamoDB::Table")[name]["Properties"]
     assert properties["BillingMode"] == "PAY_PER_REQUEST"
     assert "ProvisionedThroughput" not in properties
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_has_a_spending_fuse_and_so_has_each_index(stack: Stack, name: str) -> None:
+    properties = stack.of_type("AWS::DynamoDB::Table")[name]["Properties"]
+    assert properties["OnDemandThroughput"] == FUSE
+    # An index does not share the fuse of its table.
+    assert all(index["OnDemandThroughput"] == FUSE for index in properties.get("GlobalSecondaryIndexes", []))
+
+
+def test_tables_and_logs_are_encrypted_with_the_operators_key_where_there_is_one(stack: Stack) -> None:
+    none = {"Ref": "AWS::NoValue"}
+    for table in stack.of_type("AWS::DynamoDB::Table").values():
+        condition, encrypted, plain = table["Properties"]["SSESpecification"]["Fn::If"]
+        assert (condition, plain) == ("HasEncryptionKey", none)
+        assert encrypted == {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": {"Ref": "EncryptionKeyId"}}
+    for log in stack.of_type("AWS::Logs::LogGroup").values():
+        condition, key, plain = log["Properties"]["KmsKeyId"]["Fn::If"]
+        assert (condition, plain) == ("HasEncryptionKey", none)
+        assert key["Fn::Sub"].endswith(":key/${EncryptionKeyId}")
+
+
+def test_the_table_that_regions_share_is_the_table_of_one_region_replicated(stack: Stack, data: Stack) -> None:
+    alone = stack.of_type("AWS::DynamoDB::Table")["ConfigTable"]
+    shared = data.only("AWS::DynamoDB::GlobalTable")
+    assert (shared["DeletionPolicy"], shared["UpdateReplacePolicy"]) == ("Retain", "Retain")
+    same = ("BillingMode", "AttributeDefinitions", "KeySchema", "TimeToLiveSpecification")
+    assert [shared["Properties"][each] for each in same] == [alone["Properties"][each] for each in same]
+    assert shared["Properties"]["WriteOnDemandThroughputSettings"].keys() == {"MaxWriteRequestUnits"}
+    assert "TableName" not in shared["Properties"]
+    replicas = [*both_branches(shared["Properties"]["Replicas"])]
+    regions = [{"Ref": name} for name in ("AWS::Region", "SecondRegion", "ThirdRegion")]
+    assert [replica.pop("Region") for replica in replicas] == regions
+    assert all(replica == replicas[0] for replica in replicas)
+    assert replicas[0]["DeletionProtectionEnabled"] is True
+    assert replicas[0]["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+
+
+def test_what_the_shared_stack_tells_is_what_the_regions_stacks_take(source: Stack, data: Stack) -> None:
+    outputs, parameters = data.template["Outputs"], source.template["Parameters"]
+    assert {"ConfigTableName", "SealingKeyId"} <= outputs.keys() & parameters.keys()
+    assert data.template["Parameters"]["Sealing"]["Default"] == parameters["Sealing"]["Default"]
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -60,6 +103,7 @@ def test_the_ledger_has_the_indexes_of_the_store(stack: Stack) -> None:
         partition, sort = (key["AttributeName"] for key in index["KeySchema"])
         assert [key["KeyType"] for key in index["KeySchema"]] == ["HASH", "RANGE"]
         keys = ((partition, types[partition]), (sort, types[sort]))
+        assert index.keys() == {"IndexName", "KeySchema", "Projection", "OnDemandThroughput"}
         indexes[index["IndexName"]] = (keys, index["Projection"])
     times = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["created_ms", "settled_ms"]}
     assert indexes == {

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from core.accounts.charges import attempt_row, charged_usage, request_charge, terms_of
 from core.chat import Usage
-from core.money import Charge, Terms
+from core.money import NO_COST, Charge, Terms
 from core.tenant import FREE_PLAN, Organisation
 from core.workspace import Workspace
 from tests.support.targets import make_target
@@ -31,7 +31,7 @@ def test_a_served_attempt_is_priced_at_its_own_host() -> None:
 
 def test_an_attempt_without_reported_usage_costs_nothing() -> None:
     row = attempt_row(TARGET, "upstream_error", 5, None, NOW, upstream_status=503, upstream_code="busy")
-    assert (row.charged, row.input_pico, row.upstream_status, row.upstream_code) == (False, None, 503, "busy")
+    assert (row.charged, row.cost, row.upstream_status, row.upstream_code) == (False, None, 503, "busy")
     assert request_charge([row], Terms()) == Charge(0, 0, 0)
     assert charged_usage([row]) is None
 
@@ -49,7 +49,7 @@ def test_an_unknown_price_makes_the_whole_charge_unknown_never_nothing() -> None
 def test_on_an_own_key_only_the_checks_are_charged_whatever_the_host_asks() -> None:
     for target in (TARGET, UNPRICED):
         row = attempt_row(replace(target, owner="acme"), "served", 12, USED, NOW)
-        assert (row.own_key, row.charged, row.input_pico, row.output_pico) == (True, True, Fraction(0), Fraction(0))
+        assert (row.own_key, row.charged, row.cost) == (True, True, NO_COST)
         assert charged_usage([row]) == USED
         terms = Terms(markup=Fraction(1, 2), guardrail_pico=7_000_000)
         assert request_charge([row], terms) == Charge(total=7, input=0, output=0, guardrail=7)
@@ -63,7 +63,7 @@ def test_a_request_on_both_accounts_is_charged_for_the_gateways_part() -> None:
     assert usage is not None
     assert usage.input_tokens == 62
     nothing_reported = attempt_row(replace(TARGET, owner="acme"), "own_key_failed", 5, None, NOW)
-    assert (nothing_reported.own_key, nothing_reported.charged, nothing_reported.input_pico) == (True, False, None)
+    assert (nothing_reported.own_key, nothing_reported.charged, nothing_reported.cost) == (True, False, None)
 
 
 def test_usage_of_several_attempts_is_summed_member_by_member() -> None:

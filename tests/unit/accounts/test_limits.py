@@ -104,7 +104,25 @@ def told(limited: Limited, counters: dict[str, int], most: Amount, now_ms: int =
             429,
             "rate_limited",
             1.0,
-            "This key may have 2 requests under way at a time. 2 are. Send the next when one has ended.",
+            "This key may have 2 requests under way at a time. 2 are. Send the next when one has ended; what a process "
+            "held that died is free after 90 seconds.",
+        ),
+        (
+            Limited(ORGANISATION, Limits(parallel=1)),
+            {PARALLEL: 1},
+            429,
+            "rate_limited",
+            1.0,
+            "The organisation may have 1 request under way at a time. 1 is. Send the next when one has ended; what a "
+            "process held that died is free after 90 seconds.",
+        ),
+        (
+            Limited(KEY, Limits(minute_requests=1)),
+            {f"requests:{MINUTE}": 1},
+            429,
+            "rate_limited",
+            59.0,
+            "This key may send 1 request a minute. 1 is used. The limit starts anew at 2026-12-01T00:01:00Z.",
         ),
         (
             Limited(KEY, Limits(parallel=0)),

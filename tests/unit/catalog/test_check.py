@@ -67,6 +67,10 @@ def test_a_model(changes: dict[str, object], finding: str) -> None:
             {"prices": Prices(RATES, (ContextTier(5, ">", RATES), ContextTier(5, ">=", RATES)))},
             "error: lab/m: lab.prices.tiers: two tiers begin at the same number of tokens",
         ),
+        (
+            {"prices": Prices(RATES, per_request=5, minimum=5)},
+            "warning: lab/m: lab.prices.minimum: says nothing: every request costs that much already",
+        ),
         ({"refuses": frozenset({"tolls"})}, "error: lab/m: lab.refuses: there is no request field 'tolls'"),
         ({"max_output_tokens": 200}, "error: lab/m: lab.max_output_tokens: the longest answer is longer"),
         ({"deprecated": "2027-01-01"}, "warning: lab/m: lab.deprecated: offered until 2027-01-01"),

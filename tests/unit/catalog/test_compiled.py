@@ -1,5 +1,6 @@
 """The compiled form says what the values say, and damage is told as such."""
 
+import time
 from contextlib import suppress
 from dataclasses import replace
 
@@ -48,6 +49,16 @@ def test_a_model_is_one_line_without_what_is_as_it_is_by_default() -> None:
         "max_output_tokens": 10,
         "aliases": ["m"],
     }
+
+
+def test_ten_thousand_models_are_there_in_a_fraction_of_a_second() -> None:
+    data = compile_catalog((), [replace(MODEL, id=f"lab/m{number}") for number in range(10_000)], {})
+    times: list[float] = []
+    for _ in range(3):
+        begin = time.process_time()
+        assert len(read_compiled(data, "it").entries) == 10_000
+        times.append(time.process_time() - begin)
+    assert min(times) < 0.3
 
 
 WHOLE = compile_catalog((), [MODEL], {})

@@ -134,12 +134,15 @@ tiers = [
   { above_tokens = 200, input = 4, output = 20 },
 ]
 service_tiers = { flex = 0.5 }
+per_request = 0.005
+minimum = 0.000000000001
 source = "their page"
 date = "2026-11-30"
 
 [models.hosts.prices.service_prices.priority]
 input = 5
 output = 20
+minimum = 0.002
 
 [[models.hosts.price_changes]]
 since = "2026-12-01"
@@ -180,7 +183,9 @@ PRICES = Prices(
         ContextTier(500, ">=", Rates(8_000_000, 40_000_000)),
     ),
     service_tiers={"flex": Fraction(1, 2)},
-    service_prices={"priority": Prices(Rates(5_000_000, 20_000_000))},
+    service_prices={"priority": Prices(Rates(5_000_000, 20_000_000), minimum=2 * 10**9)},
+    per_request=5 * 10**9,
+    minimum=1,
 )
 HOST = Host(
     vendor="lab",
@@ -281,7 +286,8 @@ MISSPELT = "inptu = 5\n"
         ("value = 0.75", "value = 1.5", "models[0].quality.code.value: must be less than or equal to 1"),
         (MISSING_NAME, "", "models[0].hosts[0].upstream_model: is missing"),
         ("input = 2\n", "input = -2\n", "models[0].hosts[0].prices.input: must be greater than or equal to 0"),
-        ("cached = 0.1", "cached = 0.0000001", "models[0].hosts[0].prices.cached: a price has at most six"),
+        ("cached = 0.1", "cached = 0.0000001", "models[0].hosts[0].prices.cached: a price has at most 6"),
+        ("minimum = 0.0000", "minimum = 0.00000", "models[0].hosts[0].prices.minimum: a price has at most 12 decimal"),
         ('">="', '"=>"', "models[0].hosts[0].prices.tiers[0].operator: must be '>' or '>='"),
         ('since = "2026-12-01"', 'since = "2026-12"', "models[0].hosts[0].price_changes[0].since: must match"),
         ("22:00-24:00", "22-24", "models[0].hosts[0].price_changes[0].windows[0].hours[1]: must match pattern"),

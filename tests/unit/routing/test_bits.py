@@ -1,10 +1,9 @@
 """Sets of places as bits mean the same as sets."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.routing.bits import Named, Runs, bits_of, chosen, places, span, union
+from core.routing.bits import Runs, bits_of, chosen, places, span, union
 
 SIZE = 300
 SETS = st.sets(st.integers(0, SIZE - 1))
@@ -38,7 +37,8 @@ def test_a_run_is_touched_when_one_of_its_places_is_there(lengths: list[int], da
         for start, length in zip(starts, lengths, strict=True)
         if members & set(range(start, start + length))
     }
-    assert Runs(lengths).touched(bits_of(members, size)) == bits_of(expected, size)
+    runs, bits = Runs(lengths), bits_of(members, size)
+    assert (runs.touched(bits), runs.count(bits)) == (bits_of(expected, size), len(expected))
 
 
 def test_no_runs_are_never_touched() -> None:
@@ -48,22 +48,3 @@ def test_no_runs_are_never_touched() -> None:
 def test_a_span_has_so_many_places_from_its_start() -> None:
     assert [*places(span(3, 2))] == [3, 4]
     assert span(3, 0) == 0
-
-
-class TestNamed:
-    NAMES = Named(0b1101, ["a", "b", "c", "d"])
-
-    def test_it_is_a_sequence_of_the_names(self) -> None:
-        assert (len(self.NAMES), [*self.NAMES], "c" in self.NAMES) == (3, ["a", "c", "d"], True)
-        assert (self.NAMES[0], self.NAMES[2], self.NAMES[-1]) == ("a", "d", "d")
-        assert self.NAMES[1:] == ("c", "d")
-
-    def test_it_is_compared_by_what_it_holds(self) -> None:
-        assert Named(0b11, ["a", "c", "b"]) != self.NAMES
-        assert Named(0b111, ["a", "c", "d"]) == self.NAMES
-        assert self.NAMES != ("a", "c", "d")
-
-    @pytest.mark.parametrize("index", [3, -4])
-    def test_beyond_its_end_there_is_nothing(self, index: int) -> None:
-        with pytest.raises(IndexError):
-            self.NAMES[index]

@@ -82,7 +82,7 @@ def test_one_probe_restores_a_host_and_its_account() -> None:
     assert ranks(board.view(then + 1)) == [3, 3, 0]
     assert ranks(board.view(then + PROBE_S)) == [2, 2, 0]
     board.note(ONE, None, 40, 20, then + 2)
-    assert (ranks(board.view(then + 2)), board.view(then + 2).doubtful) == ([1, 0, 0], frozenset())
+    assert (ranks(board.view(then + 2)), board.view(then + 2).doubtful) == ([1, 0, 0], {ONE.name})
 
 
 def test_a_host_that_is_well_or_cooling_is_not_probed() -> None:

@@ -29,13 +29,15 @@ from tests.support.routing import (
 PLAIN = Ask(1_000, 700, None, 1, ThinkingMode.DEFAULT, None, NOW)
 
 rates = st.builds(Rates, st.integers(0, 10**9), st.integers(0, 10**9))
+asked = {"per_request": st.just(0) | st.integers(0, 10**12), "minimum": st.just(0) | st.integers(0, 10**12)}
 tiers = st.lists(st.builds(ContextTier, st.integers(1, 5_000), st.just(">"), rates), max_size=2).map(tuple)
 price_lists = st.builds(
     Prices,
     base=rates,
     tiers=tiers,
     service_tiers=st.dictionaries(st.sampled_from(["flex", "fast"]), st.sampled_from([Fraction(1, 2), Fraction(3)])),
-    service_prices=st.dictionaries(st.just("batch"), st.builds(Prices, base=rates, tiers=tiers)),
+    service_prices=st.dictionaries(st.just("batch"), st.builds(Prices, base=rates, tiers=tiers, **asked)),
+    **asked,
 )
 asks = st.builds(
     Ask,
@@ -59,7 +61,7 @@ def test_they_are_what_money_says(found: list[Prices | None], reasoning: int, as
     usage = Usage(input_tokens=ask.prompt_tokens, output_tokens=output, service_tier=ask.service_tier)
     for row, prices in enumerate(found):
         expected = None if prices is None else float(price(usage, prices).total) / PICO_PER_MICRO
-        assert costs[row] == (expected if expected is None else pytest.approx(expected))
+        assert costs.get(row) == (expected if expected is None else pytest.approx(expected))
 
 
 def test_one_of_many_is_reckoned_like_all() -> None:
@@ -71,8 +73,8 @@ def test_one_of_many_is_reckoned_like_all() -> None:
 def test_a_host_with_prices_of_its_own_is_reckoned_where_it_is_asked_about() -> None:
     changing = make_host("a", price=1, price_changes=(PriceChange(make_prices(5)),))
     index = make_index(make_model("m", [changing, make_host("b", 2)]))
-    assert Costs(index, PLAIN).micros([1]) == {1: 3_400.0}
-    assert Costs(index, PLAIN).micros([0]) == {0: 8_500.0}
+    assert Costs(index, PLAIN).micros([1]) == {1: 3_400}
+    assert Costs(index, PLAIN).micros([0]) == {0: 8_500}
 
 
 def test_rough_costs_are_reckoned_once() -> None:
@@ -85,7 +87,7 @@ def test_prices_are_those_of_the_moment() -> None:
     until_then = make_host(price=1, price_changes=(PriceChange(make_prices(5), since="2026-01-01"),))
     only_later = make_host(price=None, price_changes=(PriceChange(make_prices(5), since="2100-01-01"),))
     index = make_index(make_model("m", [until_then, only_later]))
-    assert Costs(index, PLAIN).micros([0, 1]) == {0: 8_500.0, 1: None}
+    assert Costs(index, PLAIN).micros([0, 1]) == {0: 8_500}
 
 
 def test_a_request_in_numbers() -> None:
@@ -131,9 +133,9 @@ def test_what_a_request_says_of_thinking(members: dict[str, object], mode: Think
 def test_who_thinks_when(thinking: Thinking, by_default: bool, expected: dict[str, int]) -> None:
     able = make_abilities(thinking=thinking, thinks_by_default=by_default, reasoning_tokens=90)
     index = make_index(make_model("m", abilities=able))
-    found = {mode.value: index.traits[0].tokens(mode) for mode in ThinkingMode}
+    found = {mode.value: index.reasoning[mode][0] for mode in ThinkingMode}
     assert found == {**dict.fromkeys(("off", "default", "on"), 0), **expected}
 
 
 def test_who_thinks_an_unknown_amount_is_taken_to_think_the_usual_one() -> None:
-    assert make_index(make_model("m", abilities=thinker(None))).traits[0].tokens(ThinkingMode.OFF) == 2_048
+    assert make_index(make_model("m", abilities=thinker(None))).reasoning[ThinkingMode.OFF][0] == 2_048

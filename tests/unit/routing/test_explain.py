@@ -6,13 +6,12 @@ import pytest
 
 from core.decision import Objective
 from core.routing.explain import Told, reasoning
-from core.routing.order import Entrant
-from core.routing.score import Ranking
+from core.routing.score import Entrant
 
 
 def entrant(model: str, **members: Any) -> Entrant:
     plain: dict[str, Any] = {
-        "rows": (0,),
+        "row": 0,
         "value": 0.8,
         "is_measured": True,
         "is_cramped": False,
@@ -25,24 +24,22 @@ def entrant(model: str, **members: Any) -> Entrant:
 ONE, TWO = entrant("lab/one"), entrant("lab/two", value=0.78, micros=610.0)
 
 
-def told(*models: Entrant, objective: Objective = Objective.BALANCED, **members: Any) -> str:
-    ranking = Ranking(
-        models=members.pop("by_score", models),
-        scores=(1.0, 0.7),
-        eligible=members.pop("eligible", 12),
-        enough=members.pop("enough", 3),
-        cramped=members.pop("cramped", 0),
-    )
+def told(pick: Entrant, second: Entrant | None = None, **members: Any) -> str:
     plain: dict[str, Any] = {
+        "score": 0.7,
+        "best": pick,
+        "best_score": 1.0,
+        "eligible": 12,
+        "enough": 3,
+        "cramped": 0,
+        "objective": Objective.BALANCED,
         "task": "code",
         "max_tokens": None,
         "stand_ins": (),
         "is_loop": False,
         "is_doubtful": False,
     }
-    return reasoning(
-        Told(models=models, scores=(1.0, 0.7), ranking=ranking, objective=objective, **{**plain, **members})
-    )
+    return reasoning(Told(pick=pick, second=second, **{**plain, **members}))
 
 
 @pytest.mark.parametrize(
@@ -110,11 +107,11 @@ def test_dollars_have_two_digits_that_count(micros: float, expected: str) -> Non
 
 
 def test_the_only_model_needs_no_comparison() -> None:
-    assert told(ONE, eligible=1) == "lab/one is the only model that can serve this request."
+    assert told(ONE) == "lab/one is the only model that can serve this request."
 
 
 def test_what_stays_and_what_goes_on() -> None:
-    assert "lab/two served this conversation before" in told(TWO, ONE, by_score=(ONE, TWO))
+    assert "lab/two served this conversation before" in told(TWO, ONE, best=ONE)
     assert told(ONE, is_loop=True).startswith("lab/one made the tool calls")
 
 

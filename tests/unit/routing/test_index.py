@@ -1,8 +1,12 @@
 """A catalog laid out: every host a row, every fact a set of rows or a column."""
 
+from decimal import Decimal
+from typing import Any
+
 from core.catalog.loader import load_catalog
 from core.catalog.model import Host, StructuredOutput, Thinking
 from core.catalog.schedule import PriceChange
+from core.money import Prices, Rates, pico_per_token
 from core.providers.refusals import refusal_traits
 from core.routing.bits import places
 from core.routing.index import AtLeast
@@ -37,7 +41,7 @@ def test_what_hosts_have_in_common_is_a_set_of_rows() -> None:
     assert index.promises[promising(region="eu")] == 0b1
     assert index.ends == {"2026-12-31": 0b1, "9999-12-31": 0b110}
     assert (index.tools, index.schemas, index.json_mode) == (0b11, 0b11, 0b111)
-    assert (index.priced, index.is_priced, index.timed) == (0b101, b"\x01\x00\x01", 0b10)
+    assert (index.priced, index.timed) == (0b101, 0b10)
 
 
 def test_numbers_answer_how_much_is_enough() -> None:
@@ -75,10 +79,29 @@ def test_rates_that_columns_cannot_hold_are_told_apart() -> None:
     assert index.special(10**9, None) == index.changing
 
 
+def test_hosts_that_others_undercut_are_known_beforehand() -> None:
+    def host(vendor: str, read: int, written: int, **members: Any) -> Host:
+        prices = Prices(Rates(pico_per_token(Decimal(read)), pico_per_token(Decimal(written))))
+        return make_host(vendor, upstream_model="m", **{"prices": prices, **members})
+
+    later = (PriceChange(make_prices(9), since="2030-01-01"),)
+    models = {
+        "one": [host("a", 2, 2), host("b", 1, 2), host("c", 1, 2), make_host("d", None)],
+        "either": [host("a", 1, 9), host("b", 2, 3), host("c", 2, 9)],
+        "changing": [host("a", 1, 1), host("b", 2, 2, price_changes=later), host("c", 3, 3)],
+    }
+    index = make_index(*(make_model(name, hosts) for name, hosts in models.items()))
+    assert [*places(index.contenders)] == [1, 4, 5, 7, 8]
+    assert [*places(index.cheapest)] == [1]
+    assert [[*places(rows)] for rows in index.leading(index.everything)] == [[1], [4, 5, 7, 8]]
+    without = index.everything & ~index.named("b")
+    assert [[*places(rows)] for rows in index.leading(without)] == [[], [0, 2, 3, 4, 6, 7, 9]]
+
+
 def test_hosts_of_one_name_share_their_health() -> None:
     variant = make_model("lab/one:high", [Host("a", "one")])
     index = make_index(ONE, variant)
-    assert list(index.rows_by_host["a/one"]) == [0, 2]
+    assert [index.named(name) for name in ("a/one", "b", "gone")] == [0b101, 0b10, 0]
 
 
 def test_the_shipped_catalog_has_few_kinds_of_hosts() -> None:

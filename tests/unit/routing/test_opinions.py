@@ -25,7 +25,7 @@ def test_scores_move_the_quality_and_with_it_the_order() -> None:
     _, after = plan_auto(index, make_wanted())
     assert ranked(after)[0] == "fair"
     found = qualities(index, CODE)
-    assert [round(found.of(row), 2) for row in (0, 1, 2)] == [0.16, 0.94, 0.94]
+    assert [round(value, 2) for value in found.values((0, 1, 2)).values()] == [0.16, 0.94, 0.94]
 
 
 def test_a_model_that_nobody_measured_ranks_with_the_others_once_enough_have_spoken() -> None:

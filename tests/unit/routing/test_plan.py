@@ -189,7 +189,9 @@ def test_a_host_out_of_use_is_asked_last_and_the_one_that_made_the_calls_first()
 
 def test_a_cost_cap_leaves_hosts_that_cannot_pass_it() -> None:
     request = make_request(max_tokens=100)
-    worst = worst_of(request, CODE, cap_micros=2_000, terms=Terms(), max_tokens_default=8_192, reasks=False, at_s=NOW)
+    worst = worst_of(
+        request, CODE.prompt_tokens, cap_micros=2_000, terms=Terms(), max_tokens_default=8_192, reasks=False, at_s=NOW
+    )
     offers = (Host("dear", "m", make_prices(2)), Host("cheap", "m", make_prices(1)), Host("unpriced", "m"))
     model = Model("lab/m", "M", "lab", offers, 8_192, 2_048)
     assert hosts(planned(request, model, worst=worst)[0]) == ["cheap"]

@@ -111,6 +111,24 @@ def test_what_the_policy_itself_says_is_inside_it() -> None:
     assert effective.data == DataRules(regions=("eu-west-1",), no_training=True)
 
 
+@pytest.mark.parametrize(
+    ("policy", "asked", "left"),
+    [
+        (None, None, ("eu-west-1", "eu-north-1")),
+        (None, ("eu-west-1", "us-east-1"), ("eu-west-1",)),
+        (("us-east-1", "eu-north-1"), None, ("eu-north-1",)),
+        (("us-east-1", "eu-north-1"), ("us-east-1",), ()),
+    ],
+)
+def test_the_operators_regions_bound_policy_and_request(
+    policy: tuple[str, ...] | None, asked: tuple[str, ...] | None, left: tuple[str, ...]
+) -> None:
+    bound = ("eu-west-1", "eu-north-1")
+    own = replace(BUILT_IN_POLICY, data=DataRules(regions=policy))
+    asks = Preferences(data=DataRules(regions=asked, no_training=True))
+    assert narrow(own, asks, host_regions=bound).data == DataRules(regions=left, no_training=True)
+
+
 maybe_micros = st.none() | st.integers(0, 1_000)
 regions = st.none() | st.sets(st.sampled_from("abcd"), min_size=1).map(lambda names: tuple(sorted(names)))
 data_rules = st.builds(DataRules, regions=regions, no_training=st.booleans(), zero_retention=st.booleans())

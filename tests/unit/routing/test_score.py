@@ -3,18 +3,23 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from core.catalog.model import Model
+from core.catalog.model import Host, Model
+from core.catalog.schedule import PriceChange
 from core.decision import Objective
+from core.money import Prices, Rates
 from core.routing.board import NOTHING_KNOWN, HealthView
-from core.routing.estimate import Costs, ask_of
+from core.routing.estimate import Ask, Costs, ask_of
 from core.routing.health import HostHealth
 from core.routing.index import Index
 from core.routing.lanes import FEW
 from core.routing.quality import qualities
 from core.routing.reading import Reading
-from core.routing.score import BAND, Race, Ranking, rank
+from core.routing.score import BAND, Entrant, Hosts, Race, Ranking, rank
 from core.routing.shortlist import MOST
+from core.routing.thought import ThinkingMode
 from tests.support.routing import CODE, NOW, make_host, make_index, make_model, make_request, thinker
 
 
@@ -24,8 +29,12 @@ def race(index: Index, objective: Objective = Objective.BALANCED, reading: Readi
     return Race(index, ask, Costs(index, ask), qualities(index, reading), objective, **plain)
 
 
+def entrants(ranking: Ranking) -> list[Entrant]:
+    return [*map(ranking.entrant, ranking.rows)]
+
+
 def names(ranking: Ranking) -> list[str]:
-    return [entrant.model for entrant in ranking.models]
+    return [entrant.model for entrant in entrants(ranking)]
 
 
 KNOWN = make_model("known", price=9, quality=0.2)
@@ -39,8 +48,9 @@ def test_unknown_quality_ranks_behind_measured_and_no_room_behind_all(objective:
     index = make_index(NEW_THINKER, THINKER, UNKNOWN, KNOWN)
     ranking = rank(race(index, objective, max_tokens=1_000), index.everything)
     assert names(ranking) == ["known", "unknown", "thinker", "new"]
-    assert [entrant.is_measured for entrant in ranking.models] == [True, False, True, False]
-    assert (ranking.eligible, ranking.cramped) == (4, 2)
+    assert [entrant.is_measured for entrant in entrants(ranking)] == [True, False, True, False]
+    assert [entrant.is_cramped for entrant in entrants(ranking)] == [False, False, True, True]
+    assert ranking.eligible == 4
 
 
 def test_with_room_thinking_is_no_drawback() -> None:
@@ -62,13 +72,15 @@ HOSTS = make_index(make_model("m", [UNPRICED, DEAR, CHEAP]))
 
 
 def order(**members: Any) -> list[str]:
-    (entrant,) = rank(race(HOSTS, **members), HOSTS.everything).models
-    return [HOSTS.hosts[row].partition("/")[0] for row in entrant.rows]
+    ranking = rank(race(HOSTS, **members), HOSTS.everything)
+    found = ranking.hosts.ordered(HOSTS.everything)
+    assert ranking.rows == found[:1]
+    return [HOSTS.hosts[row].partition("/")[0] for row in found]
 
 
 def ill(**states: HostHealth) -> HealthView:
     known = {f"{name}/m": health for name, health in states.items()}
-    return HealthView(NOW, known, frozenset(name for name, health in known.items() if health.cooling_until))
+    return HealthView(NOW, known, frozenset(known))
 
 
 def test_hosts_stand_by_price_and_unknown_prices_last() -> None:
@@ -90,10 +102,34 @@ def test_the_host_that_is_wanted_comes_before_all() -> None:
 
 def test_the_first_hosts_numbers_are_the_models() -> None:
     view = ill(dear=HostHealth(ttft_ms=321.0))
-    (entrant,) = rank(race(HOSTS, order=("dear",), view=view), HOSTS.everything).models
+    (entrant,) = entrants(rank(race(HOSTS, order=("dear",), view=view), HOSTS.everything))
     assert (entrant.micros, entrant.ttft_ms) == (3_400, 321.0)
-    (entrant,) = rank(race(make_index(make_model("m", first_token_ms=77))), 0b1).models
+    (entrant,) = entrants(rank(race(make_index(make_model("m", first_token_ms=77))), 0b1))
     assert entrant.ttft_ms == 77
+
+
+prices = st.builds(Prices, st.builds(Rates, st.integers(1, 4), st.integers(1, 4)))
+changes = st.just(()) | st.builds(PriceChange, prices, since=st.just("2020-01-01")).map(lambda change: (change,))
+priced = st.builds(make_host, upstream_model=st.just("m"), prices=st.none() | prices, price_changes=changes)
+asks = st.builds(
+    Ask,
+    prompt_tokens=st.integers(1, 9),
+    answer_tokens=st.integers(1, 9),
+    max_tokens=st.none() | st.just(9),
+    choices=st.just(1),
+    mode=st.just(ThinkingMode.DEFAULT),
+    service_tier=st.just(None),
+    at_s=st.just(NOW),
+)
+
+
+@given(st.lists(st.lists(priced, min_size=1, max_size=4), min_size=1, max_size=3), asks, st.integers(0, 2**12))
+def test_the_first_host_is_the_first_of_the_order_whoever_is_left(found: list[list[Host]], ask: Ask, left: int) -> None:
+    models = [make_model(f"m{place}", hosts) for place, hosts in enumerate(found)]
+    index = make_index(*models)
+    hosts, rows = Hosts(index, Costs(index, ask), {}, (), None), left & index.everything
+    orders = [hosts.ordered(rows & index.span(model.id)) for model in models]
+    assert hosts.firsts(rows) == [order[0] for order in orders if order]
 
 
 class TestThousands:
@@ -116,7 +152,7 @@ class TestThousands:
     def first(self, objective: Objective, index: Index, **members: Any) -> list[str]:
         ranking = rank(race(index, objective, **members), index.everything)
         assert ranking.eligible == self.COUNT
-        assert MOST <= len(ranking.models) < 4 * MOST
+        assert MOST <= len(ranking.rows) < 4 * MOST
         return names(ranking)[:10]
 
     def expected(self, key: Any, models: list[Model]) -> list[str]:
@@ -173,7 +209,7 @@ class TestThousands:
         without_sample = index.everything & ~index.rows_of(f"m{place}" for place in range(0, self.COUNT, 4))
         assert without_sample.bit_count() > FEW
         for objective in (Objective.QUALITY, Objective.COST):
-            assert len(rank(race(index, objective), without_sample).models) == MOST
+            assert len(rank(race(index, objective), without_sample).rows) == MOST
 
     def test_unpriced_models_are_ranked_when_there_are_no_others(self) -> None:
         models = [make_model(f"m{place}", price=None, quality=place / self.COUNT) for place in range(self.COUNT)]
@@ -183,6 +219,6 @@ class TestThousands:
         unknown = [make_model(f"u{place}", quality=None) for place in range(self.COUNT)]
         index = make_index(*self.models()[: 2 * MOST], *unknown)
         ranking = rank(race(index), index.everything)
-        assert len(ranking.models) == 2 * MOST
+        assert len(ranking.rows) == 2 * MOST
         few = make_index(KNOWN, *unknown)
         assert names(rank(race(few), few.everything))[0] == "known"

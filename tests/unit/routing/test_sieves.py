@@ -144,7 +144,7 @@ def test_who_has_room_for_prompt_and_answer(max_tokens: int | None, expected: di
 def test_who_cannot_be_dearer_than_the_cap() -> None:
     worst = worst_of(
         make_request(max_tokens=400),
-        CODE,
+        CODE.prompt_tokens,
         cap_micros=2_000,
         terms=Terms(),
         max_tokens_default=8_192,

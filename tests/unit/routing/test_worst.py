@@ -29,13 +29,15 @@ rates = st.builds(
     reasoning=maybe_rate,
     output_audio=maybe_rate,
 )
+asked = {"per_request": st.just(0) | st.integers(0, 10**12), "minimum": st.just(0) | st.integers(0, 10**12)}
 tiers = st.lists(st.builds(ContextTier, st.integers(1, 3_000), st.just(">"), rates), max_size=2).map(tuple)
 price_lists = st.builds(
     Prices,
     base=rates,
     tiers=tiers,
     service_tiers=st.dictionaries(st.just("fast"), st.sampled_from([Fraction(1, 2), Fraction(5, 2)])),
-    service_prices=st.dictionaries(st.just("batch"), st.builds(Prices, base=rates, tiers=tiers)),
+    service_prices=st.dictionaries(st.just("batch"), st.builds(Prices, base=rates, tiers=tiers, **asked)),
+    **asked,
 )
 worsts = st.builds(
     Worst,
@@ -71,19 +73,24 @@ def test_what_is_allowed_never_costs_more(prices: Prices, worst: Worst, data: st
     terms = Terms(markup=Fraction(1, 10), discount=Fraction(1, 4), guardrail_pico=2_000_000)
     cap = data.draw(st.integers(0, 10**7))
     factor = (1 + terms.markup) * (1 - terms.discount)
-    worst = replace(worst, calls=1, limit=(cap * 1_000_000 - terms.guardrail_pico) / factor)
+    worst = replace(worst, limit=(cap * 1_000_000 - terms.guardrail_pico) / factor)
     if not worst.allows(prices, limit):
         return
-    written = data.draw(st.integers(0, worst.choices * min(worst.output_tokens, limit)))
-    read = data.draw(st.integers(0, worst.prompt_tokens))
-    usage = Usage(
-        input_tokens=read,
-        cache_write_tokens=data.draw(st.integers(0, read)),
-        output_tokens=written,
-        reasoning_tokens=data.draw(st.integers(0, written)),
-        service_tier=worst.service_tier,
-    )
-    assert charge([price(usage, prices)], terms).total <= cap
+    answer = min(worst.output_tokens, limit)
+    usages: list[Usage] = []
+    for prompt in (worst.prompt_tokens, worst.prompt_tokens + answer)[: worst.calls]:
+        written = data.draw(st.integers(0, worst.choices * answer))
+        read = data.draw(st.integers(0, prompt))
+        usages.append(
+            Usage(
+                input_tokens=read,
+                cache_write_tokens=data.draw(st.integers(0, read)),
+                output_tokens=written,
+                reasoning_tokens=data.draw(st.integers(0, written)),
+                service_tier=worst.service_tier,
+            )
+        )
+    assert charge([price(usage, prices) for usage in usages], terms).total <= cap
 
 
 LIST = Terms()
@@ -92,7 +99,7 @@ LIST = Terms()
 def bound(request: Any = None, cap_micros: int = 1_000, terms: Terms = LIST, *, reasks: bool = False) -> Worst:
     return worst_of(
         request or make_request(),
-        CODE,
+        CODE.prompt_tokens,
         cap_micros=cap_micros,
         terms=terms,
         max_tokens_default=8_192,
@@ -138,6 +145,13 @@ def test_a_second_call_reads_the_first_answer() -> None:
     assert once.tokens(50) == (1_600, 50)
     assert twice.tokens(50) == (2 * 1_600 + 50 + 64, 100)
     assert (once.longest_prompt, twice.longest_prompt) == (1_600, 1_764)
+
+
+def test_the_bound_is_no_more_than_what_two_small_calls_come_to() -> None:
+    twice = replace(bound(make_request(max_tokens=100, response_format=JSON), reasks=True), prompt_tokens=10)
+    assert twice.dearest(Prices(Rates(1, 1), minimum=1_000), 100) == 2 * 1_000
+    assert twice.dearest(Prices(Rates(1, 1), minimum=200), 100) == 200 + (10 + 100 + 64 + 100)
+    assert twice.dearest(Prices(Rates(1, 1), per_request=5), 100) == 110 + 5 + 274 + 5
 
 
 def message(*parts: Any) -> Message:

@@ -6,14 +6,14 @@ import pytest
 
 from core.chat import Json
 from core.decision import Alternative, Decision, Objective
-from core.money import Terms
+from core.money import Cost, Terms
 from core.record import AttemptRow, Record
 from core.surfaces.decision import MOST_ALTERNATIVES, recorded_decision, routing_object
 
 ID = "req-" + "0" * 32
 MILLION = Fraction(1_000_000)
 SERVED = AttemptRow(
-    "lab/small", "lab/upstream", "served", 900, input_pico=2 * MILLION, output_pico=3 * MILLION, charged=True
+    "lab/small", "lab/upstream", "served", 900, cost=Cost(2 * MILLION, 2 * MILLION, MILLION), charged=True
 )
 FAILED = AttemptRow("lab/large", "shop/upstream", "rate_limited", 40, upstream_status=429, upstream_code="slow")
 
@@ -115,8 +115,7 @@ def test_answers_show_the_first_ten_and_counts_and_the_record_everything() -> No
         (SERVED, Terms(discount=Fraction(3, 5), guardrail_pico=10**9), 2),
         (SERVED, Terms(provider_cost=False), 0),
         (AttemptRow("m", "h", "served", 1, charged=True), Terms(), None),
-        (AttemptRow("m", "h", "served", 1, input_pico=MILLION, charged=True), Terms(), None),
-        (AttemptRow("m", "h", "no_content", 1, input_pico=MILLION, output_pico=MILLION), Terms(), 0),
+        (AttemptRow("m", "h", "no_content", 1, cost=Cost(MILLION, MILLION)), Terms(), 0),
     ],
 )
 def test_what_an_attempt_costs_its_caller(row: AttemptRow, terms: Terms, expected: int | None) -> None:

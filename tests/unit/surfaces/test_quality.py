@@ -1,5 +1,7 @@
 """Quality as callers list it, with what it rests on."""
 
+import orjson
+
 from core.surfaces.models import model_list
 from core.surfaces.quality import NOTHING_SAID, quality_object
 from core.workspace import Opinion
@@ -30,4 +32,4 @@ def test_what_was_said_moves_adds_or_is_not_enough() -> None:
         "roleplay": {"value": 0.8333, "basis": "opinions", "scores": 10},
         "vision": {"value": None, "basis": "unknown", "scores": 3},
     }
-    assert model_list([MODEL], opinions=said)["data"][0]["quality"] == quality_object(MODEL, said)
+    assert orjson.loads(model_list([MODEL], opinions=said))["data"][0]["quality"] == quality_object(MODEL, said)

@@ -35,7 +35,7 @@ def test_everything_there_is_to_say() -> None:
     )
     made = usage_object(
         usage,
-        Charge(total=30, input=10, output=15, guardrail=5),
+        Charge(total=33, input=10, output=15, guardrail=5, request=3),
         latency_ms=1_200,
         ttft_ms=80,
         truncated="max_tokens",
@@ -54,13 +54,14 @@ def test_everything_there_is_to_say() -> None:
             "image_tokens": 6,
         },
         "completion_tokens_details": {"accepted_prediction_tokens": 4, "reasoning_tokens": 7, "audio_tokens": 8},
-        "cost_micros": 30,
-        "cost": 0.00003,
+        "cost_micros": 33,
+        "cost": 0.000033,
         "cost_details": {
             "input_cost": 0.00001,
             "output_cost": 0.000015,
+            "request_cost": 0.000003,
             "guardrail_cost": 0.000005,
-            "total_cost": 0.00003,
+            "total_cost": 0.000033,
         },
         "latency_ms": 1_200,
         "ttft_ms": 80,
@@ -84,25 +85,30 @@ def test_details_are_always_there_and_what_is_not_known_is_null(usage: Usage | N
         "cost": None,
         "cost_details": None,
         "latency_ms": 3,
+        "pricing_unknown": True,
     }
 
 
-def costs(made: Json) -> tuple[float, float, float, float]:
-    details = orjson.loads(orjson.dumps(made))["cost_details"]
-    return details["input_cost"], details["output_cost"], details["guardrail_cost"], details["total_cost"]
+def costs(made: Json) -> list[float]:
+    """The parts in their order, and the total."""
+    return [*orjson.loads(orjson.dumps(made))["cost_details"].values()]
 
 
-@given(MICROS, MICROS, st.just(0) | MICROS)
-@example(4_146, 2_141, 513)  # none of the nearest floats to the first will do
-def test_dollars_add_up_as_readers_of_floats_add_them(first: int, second: int, third: int) -> None:
-    charge = Charge(first + second + third, first, second, third)
+@given(MICROS, MICROS, st.just(0) | MICROS, st.just(0) | MICROS)
+@example(4_146, 2_141, 513, 0)  # none of the nearest floats to the first will do
+def test_dollars_add_up_as_readers_of_floats_add_them(read: int, written: int, guardrail: int, request: int) -> None:
+    charge = Charge(read + written + guardrail + request, read, written, guardrail, request)
     made = usage_object(None, charge, latency_ms=0)
-    input_cost, output_cost, guardrail_cost, total = costs(made)
-    assert input_cost + output_cost + guardrail_cost == total == made["cost"] == charge.total / 1_000_000
-    for part, micros in ((input_cost, first), (output_cost, second), (guardrail_cost, third)):
-        assert round(part * 1_000_000, 6) == micros
+    *parts, total = costs(made)
+    added = 0.0
+    for part in parts:
+        added += part
+    assert added == total == made["cost"] == charge.total / 1_000_000
+    micros = (read, written, request, guardrail) if request else (read, written, guardrail)
+    for part, whole in zip(parts, micros, strict=True):
+        assert round(part * 1_000_000, 6) == whole
         assert part >= 0
-        assert (part == 0) == (micros == 0)
+        assert (part == 0) == (whole == 0)
 
 
 def test_most_dollars_are_exact_in_their_digits_too() -> None:
@@ -111,4 +117,4 @@ def test_most_dollars_are_exact_in_their_digits_too() -> None:
 
 
 def test_parts_that_are_nothing_are_not_made_into_something() -> None:
-    assert costs(usage_object(None, Charge(5, 0, 0), latency_ms=0)) == (0, 0, 0, 0.000005)
+    assert costs(usage_object(None, Charge(5, 0, 0), latency_ms=0)) == [0, 0, 0, 0.000005]

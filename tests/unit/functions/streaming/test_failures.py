@@ -5,7 +5,7 @@ import json
 import pytest
 
 from functions.gateway.streaming.failures import Failure, failure_at_start, failure_of
-from tests.support.runtime_wire import parse_error
+from functions.local.emulator.contract import parse_error
 
 
 class Un_even3(Exception):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from functions.gateway.streaming.prelude import DELIMITER, LIMIT, Header, Payload, PreludeRefused, prelude
-from tests.support.runtime_wire import parse_prelude
+from functions.local.emulator.contract import parse_prelude
 
 NAMES = st.sampled_from([b"vary", b"Set-Cookie", b"set-cookie", b"X-A", b"x-a", b"etag"])
 VALUES = st.text(st.characters(max_codepoint=255, exclude_characters="\x00\r\n"), max_size=20).map(

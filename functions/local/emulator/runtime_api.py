@@ -5,32 +5,18 @@ sources, read 2026-11-30). What the real one would refuse, and what it would sil
 """
 
 import asyncio
-import base64
-import json
-import time
 from collections import deque
 from contextlib import suppress
 from typing import Any, Literal
 
-from tests.support.runtime_call import Call, Chunk, Pulse
-from tests.support.runtime_wire import (
-    BadWire,
-    Request,
-    Trailers,
-    answer,
-    answer_in_chunks,
-    parse_error,
-    parse_prelude,
-    read_body,
-    read_chunks,
-    read_request,
-)
+from functions.local.emulator.call import Call, Pulse
+from functions.local.emulator.contract import ERROR_TYPE, parse_error
+from functions.local.emulator.invocations import Invocations, Unanswerable
+from functions.local.emulator.receiving import ACCEPTED, receive
+from functions.local.emulator.wire import BadWire, Request, answer, answer_in_chunks, read_body, read_request
 
 VERSION = "/2018-06-01/runtime"
-HTTP_RESPONSE = "application/vnd.awslambda.http-integration-response"
-TRAILERS = {"lambda-runtime-function-error-type", "lambda-runtime-function-error-body"}
 NextFault = int | Literal["cut", "nonsense", "without an id"]
-ACCEPTED = answer(202, b'{"status":"OK"}\n')
 
 
 class RuntimeApiEmulator:
@@ -41,6 +27,9 @@ class RuntimeApiEmulator:
         snap_start: Whether the environment becomes a snapshot first.
         chunked_events: Whether events come in chunks, as the published emulator sends large ones.
         drop_connections: Whether a connection is dropped after it was used for `/next`, and how.
+
+    `violations` is what the runtime did wrong, `address` what it is given as `AWS_LAMBDA_RUNTIME_API`. With
+    `snap_start`, `at_restore` says that the snapshot may be taken, and all goes on once `restore` is set.
     """
 
     def __init__(
@@ -56,8 +45,8 @@ class RuntimeApiEmulator:
         self._chunked_events = chunked_events
         self._drop_connections = drop_connections
         self._pulse = Pulse()
-        self._queue: asyncio.Queue[Call] = asyncio.Queue()
-        self._calls: list[Call] = []
+        self.invocations = Invocations(self._pulse)
+        self.invoke = self.invocations.invoke
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self.address = ""
@@ -72,15 +61,16 @@ class RuntimeApiEmulator:
         self.init_error: tuple[str, dict[str, Any]] | None = None
         self.restore_error: dict[str, Any] | None = None
         self.connections = 0
-        self._unclosed = 0
 
     async def __aenter__(self) -> "RuntimeApiEmulator":
+        """Listen."""
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = f"{host}:{port}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        """Hang up on everybody."""
         assert self._server is not None
         self._server.close()
         for task in self._tasks:
@@ -88,36 +78,9 @@ class RuntimeApiEmulator:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._server.wait_closed()
 
-    def invoke(
-        self,
-        event: object,
-        *,
-        deadline: float,
-        request_id: str | None = None,
-        invocation_id: str | None = "made up",
-        trace_id: str | None = None,
-    ) -> Call:
-        """Queue an invocation for the next `/next`.
-
-        Args:
-            event: Anything JSON can hold; bytes go out as they are.
-            deadline: Unix seconds.
-            request_id: A retry may repeat one; made up when left out.
-            invocation_id: What must be echoed; None for a Lambda that does not know it yet.
-            trace_id: X-Ray's header.
-        """
-        number = len(self._calls) + 1
-        data = event if isinstance(event, bytes) else json.dumps(event).encode()
-        if invocation_id == "made up":
-            invocation_id = f"invocation-{number}"
-        call = Call(request_id or f"request-{number}", data, deadline, invocation_id, trace_id, self._pulse)
-        self._calls.append(call)
-        self._queue.put_nowait(call)
-        return call
-
-    async def waits_for_polls(self, count: int) -> None:
+    async def waits_for_polls(self, number: int) -> None:
         """Until that many `/next` are open."""
-        await self._pulse.until(lambda: self.polls >= count)
+        await self._pulse.until(lambda: self.polls >= number)
 
     def hangs_up(self) -> None:
         """Take no new connection from now on; those that are open stay."""
@@ -126,7 +89,7 @@ class RuntimeApiEmulator:
 
     async def closed(self) -> None:
         """Until the connection of every response has been closed, which is the runtime's duty."""
-        await self._pulse.until(lambda: self._unclosed == 0)
+        await self.invocations.closed()
 
     async def started(self) -> None:
         """Until the runtime has asked for an invocation, or said that it cannot start."""
@@ -194,7 +157,7 @@ class RuntimeApiEmulator:
                 writer.write(answer(fault, b'{"errorMessage":"Injected","errorType":"Injected"}'))
                 return True
             return False
-        out = sum(call.began and call.outcome is None for call in self._calls)
+        out = self.invocations.out
         if self.polls + out >= self._max_concurrency:
             return self._forbid(writer, f"/next with {self.polls} open and {out} invocations out")
         if self._snap_start and not self.restored:
@@ -216,7 +179,7 @@ class RuntimeApiEmulator:
 
     async def _hand_out(self, reader: asyncio.StreamReader) -> Call | None:
         """The next invocation; None if the runtime hangs up while it waits."""
-        call = asyncio.ensure_future(self._queue.get())
+        call = asyncio.ensure_future(self.invocations.queue.get())
         hung_up = asyncio.ensure_future(reader.read(1))
         try:
             await asyncio.wait({call, hung_up}, return_when=asyncio.FIRST_COMPLETED)
@@ -244,7 +207,7 @@ class RuntimeApiEmulator:
         document = await _error_document(request, reader)
         if self.polls_seen or self.restored or self.init_error:
             return self._forbid(writer, "/init/error after the start")
-        self.init_error = (request.headers["lambda-runtime-function-error-type"], document)
+        self.init_error = (request.headers[ERROR_TYPE], document)
         self._pulse.beat()
         writer.write(ACCEPTED)
         return True
@@ -267,7 +230,7 @@ class RuntimeApiEmulator:
         if call is None:
             return True
         call.error = document
-        call.error_type = request.headers["lambda-runtime-function-error-type"]
+        call.error_type = request.headers[ERROR_TYPE]
         writer.write(ACCEPTED)
         call.end("failed")
         return True
@@ -288,99 +251,23 @@ class RuntimeApiEmulator:
         self, request_id: str, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         call = self._find(request_id, request, writer)
-        if call is None:
-            return
-        declared = {name.strip().lower() for name in request.headers.get("trailer", "").split(",")}
-        if request.headers.get("lambda-runtime-function-response-mode") != "streaming":
-            raise BadWire("a chunked response that is not declared as streaming")
-        if request.headers.get("content-type") != HTTP_RESPONSE:
-            raise BadWire(f"a response of type {request.headers.get('content-type')}")
-        if declared != TRAILERS:
-            raise BadWire(f"the trailers {declared} are declared")
-        receiving = asyncio.ensure_future(self._receive(call, reader, writer))
-        giving_up = asyncio.ensure_future(call.gave_up.wait())
-        try:
-            await asyncio.wait({receiving, giving_up}, return_when=asyncio.FIRST_COMPLETED)
-            if receiving.done():
-                receiving.result()
-            else:
-                writer.write(_refusal(410))
-        except EOFError:
-            call.end("lost")
-        finally:
-            receiving.cancel()
-            giving_up.cancel()
-
-    async def _receive(self, call: Call, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        trailers, held = Trailers(), b""
-        if call.refuse_with is not None and call.refuse_after == 0:
-            return self._refuse(call, writer)
-        async for data in read_chunks(reader, trailers):
-            if call.prelude is None:
-                held += data
-                if (parsed := parse_prelude(held)) is None:
-                    continue
-                call.prelude, data = parsed
-            if data:
-                call.chunks.append(Chunk(data, time.monotonic()))
-                self._pulse.beat()
-            if call.cut_after is not None and len(call.chunks) >= call.cut_after:
-                call.end("lost")
-                writer.transport.abort()
-                return None
-            if call.refuse_with is not None and len(call.chunks) >= call.refuse_after:
-                return self._refuse(call, writer)
-            if call.stall_after is not None and len(call.chunks) >= call.stall_after:
-                await asyncio.Event().wait()
-        if call.prelude is None:
-            raise BadWire("a response without a prelude")
-        _check_trailers(trailers.fields)
-        call.trailers = trailers.fields
-        await call.acknowledge.wait()
-        writer.write(ACCEPTED)
-        self._unclosed += 1
-        call.end("broken off" if call.trailers else "answered")
-        if await reader.read(1):
-            raise BadWire("the connection of a response was used again")
-        self._unclosed -= 1
-        return None
-
-    def _refuse(self, call: Call, writer: asyncio.StreamWriter) -> None:
-        assert call.refuse_with is not None
-        writer.write(_refusal(call.refuse_with))
-        call.end("refused")
+        if call is not None:
+            await receive(call, request, reader, writer)
 
     def _find(self, request_id: str, request: Request, writer: asyncio.StreamWriter) -> Call | None:
-        """The invocation that is answered; None, and the answer, if it cannot be answered."""
-        echoed = request.headers.get("lambda-runtime-invocation-id")
-        same_id = [call for call in self._calls if call.request_id == request_id and call.began]
-        if not same_id:
-            self.violations.append(f"an answer for {request_id}, which is not out")
-            writer.write(answer(400, b'{"errorMessage":"Invalid request ID","errorType":"InvalidRequestID"}'))
+        """The invocation that is answered; None if it cannot be, which was told then."""
+        try:
+            return self.invocations.find(request_id, request.headers.get("lambda-runtime-invocation-id"))
+        except Unanswerable as refused:
+            if refused.violation is not None:
+                self.violations.append(refused.violation)
+            writer.write(refused.reply)
             return None
-        call = same_id[-1]
-        if echoed != call.invocation_id:
-            if not any(echoed == earlier.invocation_id for earlier in same_id):
-                self.violations.append(f"{request_id} echoed {echoed} as its invocation id")
-            writer.write(_refusal(410))
-            return None
-        if call.outcome == "timed out":
-            writer.write(_refusal(410))
-            return None
-        if call.outcome is not None:
-            self.violations.append(f"{request_id} is answered twice")
-            writer.write(answer(400, b'{"errorMessage":"Invalid request ID","errorType":"InvalidRequestID"}'))
-            return None
-        return call
 
     def _forbid(self, writer: asyncio.StreamWriter, what: str) -> bool:
         self.violations.append(what)
         writer.write(answer(403, b'{"errorMessage":"State transition","errorType":"InvalidStateTransition"}'))
         return True
-
-
-def _refusal(status: int) -> bytes:
-    return answer(status, b'{"errorMessage":"Invoke timeout","errorType":"InvokeTimeout"}')
 
 
 def _event_headers(call: Call) -> dict[str, str]:
@@ -398,15 +285,4 @@ def _event_headers(call: Call) -> dict[str, str]:
 
 async def _error_document(request: Request, reader: asyncio.StreamReader) -> dict[str, Any]:
     body = await read_body(reader, request)
-    return parse_error(body, request.headers.get("lambda-runtime-function-error-type"))
-
-
-def _check_trailers(fields: dict[str, str]) -> None:
-    if not fields:
-        return
-    if set(fields) != TRAILERS:
-        raise BadWire(f"trailers {set(fields)}")
-    body = base64.b64decode(fields["lambda-runtime-function-error-body"], validate=True)
-    document = parse_error(body, fields["lambda-runtime-function-error-type"])
-    if document["errorType"] != fields["lambda-runtime-function-error-type"]:
-        raise BadWire("the trailers disagree on the type of the error")
+    return parse_error(body, request.headers.get(ERROR_TYPE))

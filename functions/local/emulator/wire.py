@@ -1,18 +1,9 @@
-"""The server's side of HTTP/1.1 for the Runtime API emulator: reads strictly, and says what is wrong.
-
-It shares nothing with the client under test, so that the same mistake on both sides cannot hide.
-"""
+"""The server's side of HTTP/1.1 for the Runtime API: reads strictly and says what is wrong; knows nothing of Lambda."""
 
 import asyncio
-import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-PRELUDE_LIMIT = 16 * 1024
-DELIMITER = bytes(8)
-ERROR_TYPE = re.compile(r"(Runtime|Function)\.[A-Z][A-Za-z]+")
 
 
 class BadWire(Exception):
@@ -21,12 +12,15 @@ class BadWire(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
+    """The head of a request; headers by lower-case name."""
+
     method: str
     path: str
     headers: Mapping[str, str]
 
     @property
     def chunked(self) -> bool:
+        """Whether the body comes in chunks."""
         return self.headers.get("transfer-encoding") == "chunked"
 
 
@@ -38,7 +32,11 @@ class Trailers:
 
 
 async def read_request(reader: asyncio.StreamReader) -> Request | None:
-    """The head of the next request; None when the client has closed the connection."""
+    """The head of the next request; None when the client has closed the connection.
+
+    Raises:
+        BadWire: It is no HTTP/1.1.
+    """
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError as ended:
@@ -72,13 +70,24 @@ def _headers(lines: list[str]) -> dict[str, str]:
 
 
 async def read_body(reader: asyncio.StreamReader, request: Request) -> bytes:
+    """The whole body of a request.
+
+    Raises:
+        BadWire: Its chunks are malformed.
+        EOFError: The connection ended early.
+    """
     if request.chunked:
         return b"".join([chunk async for chunk in read_chunks(reader, Trailers())])
     return await reader.readexactly(int(request.headers.get("content-length", "0")))
 
 
 async def read_chunks(reader: asyncio.StreamReader, trailers: Trailers) -> AsyncIterator[bytes]:
-    """The chunks as the client cut them. A connection that ends early raises EOFError."""
+    """The chunks as the client cut them, and at their end the trailers.
+
+    Raises:
+        BadWire: They are malformed.
+        EOFError: The connection ended early.
+    """
     while True:
         size = await reader.readuntil(b"\r\n")
         if not re.fullmatch(rb"[0-9A-Fa-f]+\r\n", size):
@@ -95,58 +104,15 @@ async def read_chunks(reader: asyncio.StreamReader, trailers: Trailers) -> Async
 
 
 def answer(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> bytes:
+    """A whole JSON answer as it stands on the wire."""
     lines = [f"HTTP/1.1 {status} Whatever", "Content-Type: application/json", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + body
 
 
 def answer_in_chunks(body: bytes, headers: Mapping[str, str]) -> bytes:
+    """The same with status 200 and a body in chunks of 1,000 bytes."""
     lines = ["HTTP/1.1 200 OK", "Transfer-Encoding: chunked", *(f"{name}: {value}" for name, value in headers.items())]
     pieces = [body[at : at + 1000] for at in range(0, len(body), 1000)]
     chunks = b"".join(b"%X\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + chunks + b"0\r\n\r\n"
-
-
-def parse_prelude(received: bytes) -> tuple[dict[str, Any], bytes] | None:
-    """The prelude and what came after its delimiter; None while it is not whole."""
-    told, delimiter, rest = received.partition(DELIMITER)
-    if not delimiter:
-        if len(received) >= PRELUDE_LIMIT:
-            raise BadWire("no delimiter in the first 16 KiB")
-        return None
-    if len(told) + len(DELIMITER) >= PRELUDE_LIMIT:
-        raise BadWire(f"the prelude takes {len(told)} bytes")
-    prelude = json.loads(told)
-    _check_prelude(prelude)
-    return prelude, rest
-
-
-def _check_prelude(prelude: Any) -> None:
-    allowed = {"statusCode": int, "headers": dict, "multiValueHeaders": dict, "cookies": list}
-    if not isinstance(prelude, dict) or not isinstance(prelude.get("statusCode"), int):
-        raise BadWire("the prelude has no status")
-    for name, value in prelude.items():
-        if name not in allowed or not isinstance(value, allowed[name]):
-            raise BadWire(f"the prelude's {name} is {value!r}")
-    singles = [*prelude.get("headers", {}).values(), *prelude.get("cookies", [])]
-    lists = prelude.get("multiValueHeaders", {}).values()
-    if not all(isinstance(each, list) for each in lists):
-        raise BadWire("a multi-value header is no list")
-    if not all(isinstance(each, str) for each in [*singles, *(value for each in lists for value in each)]):
-        raise BadWire("a header's value is no string")
-    if "multiValueHeaders" in prelude and "cookies" in prelude:
-        raise BadWire("the prelude mixes two payload formats")
-
-
-def parse_error(body: bytes, kind: str | None) -> dict[str, Any]:
-    """The JSON document of a reported error, checked."""
-    if kind is None or not ERROR_TYPE.fullmatch(kind):
-        raise BadWire(f"Lambda would not keep the error type {kind!r}")
-    document = json.loads(body)
-    if not isinstance(document, dict) or set(document) != {"errorMessage", "errorType", "stackTrace"}:
-        raise BadWire("the error is not of the documented shape")
-    if not all(isinstance(document[name], str) for name in ("errorMessage", "errorType")):
-        raise BadWire("the error's members are no strings")
-    if not all(isinstance(frame, str) for frame in document["stackTrace"]):
-        raise BadWire("the stack trace is no list of strings")
-    return document
