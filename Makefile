@@ -26,7 +26,7 @@ unexport VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help dev lambda test check lint test-3.13 soak matrix eval-routing routing-docs settings-docs instructions real real-pins format lock uv sam stage build clean
+.PHONY: help dev lambda test check lint test-3.13 soak matrix eval-routing routing-docs settings-docs bench instructions mutants real real-pins format lock uv sam stage build clean
 
 help: ## Show this list
 	@echo "Headrace. Targets:"
@@ -87,8 +87,20 @@ settings-docs: $(DEV_READY) ## Write the table of docs/settings.md again
 routing-docs: $(DEV_READY) ## Write the table and the picture of docs/routing.md again
 	$(BIN)/python -m bench.routing.tradeoff
 
+bench: $(DEV_READY) ## What the gateway adds, how it starts, grows and what it costs, on a quiet machine: writes docs/performance.md anew
+	$(BIN)/python -m bench.gateway
+	$(BIN)/python -m bench.cold_start
+	$(BIN)/python -m bench.growth
+	$(BIN)/python -m bench.cost --measure
+
 instructions: $(DEV_READY) ## Count the instructions of a request and of a chunk; keep the figures that the gate compares with
 	$(BIN)/python -m bench.instructions --write
+
+mutants: $(DEV_READY) ## Change money, policies and limits in a thousand places, and list what no test notices: takes minutes
+	@rm -rf mutants
+	$(MUTATE) run --max-children $(WORKERS) >mutants.log || { tail -n 30 mutants.log; exit 1; }
+	@$(MUTATE) results
+	@echo "What changed in one: $(MUTATE) show NAME"
 
 lock: $(UV_READY) ## Write uv.lock again after a change of dependencies
 	$(UV) lock
@@ -105,7 +117,7 @@ build: $(DEV_READY) $(SAM_READY) ## Stage, then build the stack's package with S
 
 clean: ## Remove environments, caches and build results; data in .headrace/ stays
 	rm -rf .uv .venv .venv-3.13 .venv-real .venv-sam .venv-checkov .stage .aws-sam .coverage .hypothesis .import_linter_cache \
-		.mypy_cache .pytest_cache .ruff_cache
+		.mypy_cache .pytest_cache .ruff_cache mutants mutants.log
 
 $(UV_READY):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -134,6 +146,8 @@ $(CHECKOV_READY): $(UV_READY) pyproject.toml uv.lock
 	@[ -x .venv-checkov/bin/python ] || $(UV) venv --quiet --clear --python "$(PYTHON)" .venv-checkov
 	@UV_PROJECT_ENVIRONMENT=.venv-checkov $(UV) sync --quiet --frozen --only-group checkov
 	@touch $@
+
+MUTATE := $(UV) run --quiet --frozen --no-sync --with mutmut==3.8.1 mutmut
 
 SAY_NO_313 = { \
 	echo "**********************************************************************"; \

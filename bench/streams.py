@@ -40,7 +40,7 @@ def _anthropic(chunks: int) -> list[bytes]:
     def event(kind: str, **members: Any) -> bytes:
         return f"event: {kind}\n".encode() + _sse({"type": kind, **members})
 
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "m"}
+    message: dict[str, Any] = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "m"}
     message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 9, "output_tokens": 1}}
     block = event("content_block_start", index=0, content_block={"type": "text", "text": ""})
     deltas = ({"type": "text_delta", "text": word(n)} for n in range(chunks))

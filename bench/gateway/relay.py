@@ -17,10 +17,8 @@ class _End(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         if self._other is None:
-            self._other = _End(self)
-            opening = asyncio.get_running_loop().create_connection(
-                lambda: self._other, "127.0.0.1", options()["upstream"]
-            )
+            self._other = other = _End(self)
+            opening = asyncio.get_running_loop().create_connection(lambda: other, "127.0.0.1", options()["upstream"])
             self._opening = asyncio.ensure_future(opening)
         for data in self._held:
             self.transport.write(data)

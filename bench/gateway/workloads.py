@@ -37,7 +37,7 @@ class Workload:
 
     name: str
     script: str
-    bytes: int
+    size: int
     stream: bool
     token: bytes
     tokens: int
@@ -57,7 +57,7 @@ class Workload:
         if self.tools:
             body["tools"] = _TOOLS
         prompt = MARK.decode() + self.script + "; "
-        room = self.bytes - len(orjson.dumps({**body, "messages": [{"role": "user", "content": prompt}]}))
+        room = self.size - len(orjson.dumps({**body, "messages": [{"role": "user", "content": prompt}]}))
         words = "Tell me how rivers shape the land that they cross. "
         text = (words * (max(0, room) // len(words) + 1))[: max(0, room)]
         return orjson.dumps({**body, "messages": [{"role": "user", "content": prompt + text}]})

@@ -6,6 +6,7 @@ python -m bench.stream.per_chunk
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 
 from core.catalog.model import Auth, Format, Host, Model, Target, Vendor
 from core.events import Event
@@ -66,7 +67,7 @@ def main() -> None:
     for size in (1, 8):
         reads = [b"".join(chunks[start : start + size]) for start in range(0, CHUNKS, size)]
         batches = decode(reads)
-        decoding, rendering = cpu_us(lambda reads=reads: decode(reads)), cpu_us(lambda batches=batches: render(batches))
+        decoding, rendering = cpu_us(partial(decode, reads)), cpu_us(partial(render, batches))
         print(f"{size} chunks a read: decode {decoding:.1f} us, render {rendering:.1f} us a chunk")
 
 

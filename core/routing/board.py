@@ -27,6 +27,9 @@ from core.routing.health import (
 CHANGED: Final = 0.25
 """By what share a first-token time must have changed to be told again."""
 
+CHANGED_MS: Final = 20
+"""And by how many milliseconds: less decides nothing, and a near host's times would be told after every answer."""
+
 _UNKNOWN: Final = HostHealth()
 _NO_NEWS: Final = HostNews()
 
@@ -152,7 +155,7 @@ class HealthBoard:
         is_later = until_ms > told.cooling_until_ms
         ttft_ms = None if health.ttft_ms is None else round(health.ttft_ms)
         if ttft_ms is not None and told.ttft_ms is not None:
-            is_other = abs(ttft_ms - told.ttft_ms) > CHANGED * told.ttft_ms
+            is_other = abs(ttft_ms - told.ttft_ms) > max(CHANGED * told.ttft_ms, CHANGED_MS)
             ttft_ms = ttft_ms if is_other else None
         return HostNews(until_ms if is_later else 0, health.cooldowns if is_later else 0, ttft_ms)
 

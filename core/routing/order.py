@@ -85,7 +85,7 @@ def _balanced(rows: Sequence[int], numbers: Numbers, bar: float) -> list[Part]:
     values = numbers.values
     enough = [row for row in rows if values[row] >= bar]
     short = _best_first(cheap_first([row for row in rows if values[row] < bar], numbers.micros), numbers)
-    best = max([values[row] for row in enough], default=1.0)
+    best = max([values[row] for row in rows], default=0.0) or 1.0
     return [*_by_cost(enough, numbers, bar), (short, [values[row] / best for row in short])]
 
 

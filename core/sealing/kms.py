@@ -134,11 +134,12 @@ def _context(org: str) -> dict[str, str]:
 
 
 def _client() -> Any:
+    import boto3
     from botocore.config import Config
-    from botocore.session import Session
 
     config = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 3})
-    return Session().create_client("kms", config=config)
+    # A session of its own: the common one is not safe to make clients from in threads.
+    return boto3.Session().client("kms", config=config)
 
 
 # By the code in the answer (KMS API reference, "Decrypt" and "GenerateDataKey", read 2026-12-01): what it means, and

@@ -7,11 +7,11 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
-from botocore.session import Session
 
 from core.errors import StoreUnavailable
 from core.store.dynamodb_faults import unavailable
@@ -38,7 +38,8 @@ def client_maker(threads: int) -> MakeClient:
         tcp_keepalive=True,
         parameter_validation=False,  # our requests are typed; checking them again takes a tenth of a call's CPU
     )
-    return lambda: cast("DynamoDBClient", Session().create_client("dynamodb", config=config))
+    # A session of its own: the common one is not safe to make clients from in threads.
+    return lambda: boto3.Session().client("dynamodb", config=config)
 
 
 class DynamoThreads:

@@ -21,7 +21,7 @@ class AwsCredentials:
     at the first call and kept.
 
     Args:
-        make_session: Makes a botocore session, or what has its `get_credentials`.
+        make_session: Makes a boto3 session, or what has its `get_credentials`.
     """
 
     def __init__(self, make_session: Callable[[], Any]) -> None:
@@ -40,12 +40,12 @@ class AwsCredentials:
 def aws_credentials(variables: Mapping[str, str]) -> AwsCredentials | None:
     """The reader for a process with these variables; None where they say that it has no credentials.
 
-    Only where they do: botocore would otherwise ask the instance metadata service, and wait for it where there is none.
+    Only where they do: boto3 would otherwise ask the instance metadata service, and wait for it where there is none.
     """
     return AwsCredentials(_session) if any(variables.get(name) for name in VARIABLES) else None
 
 
 def _session() -> Any:
-    from botocore.session import Session  # slow to import, and needed by few
+    import boto3  # slow to import, and needed by few
 
-    return Session()
+    return boto3.Session()

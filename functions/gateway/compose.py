@@ -254,7 +254,7 @@ def open_store(settings: Settings) -> Store:
 
 
 def _store_maker(settings: Settings, clock: Clock) -> Callable[[], Store]:
-    """What makes the store. Its module is imported now: only one of them is needed, and botocore is slow to import."""
+    """What makes the store. Its module is imported now: only one of them is needed, and boto3 is slow to import."""
     if settings.store == "sqlite":
         from core.store.sqlite import SqliteStore
 
@@ -276,9 +276,9 @@ def secret_reader(settings: Settings) -> Callable[[], str] | None:
         return None
 
     def read() -> str:
-        from botocore.session import Session
+        import boto3
 
-        client: Any = Session().create_client("secretsmanager")
+        client: Any = boto3.Session().client("secretsmanager")
         secret: str = client.get_secret_value(SecretId=name)["SecretString"]
         return secret
 

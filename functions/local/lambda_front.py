@@ -102,7 +102,9 @@ async def serve(fleet: Fleet, port: int, settings: Settings, on_started: Callabl
     """
     front = RestFront(fleet.invoke, STAGE)
     # What it would log as an error is how a broken response is told to the caller.
-    config = uvicorn.Config(front, host="127.0.0.1", port=port, log_level="critical", lifespan="off")
+    config = uvicorn.Config(
+        front, host="127.0.0.1", port=port, log_level="critical", lifespan="off", server_header=False
+    )
     server, told = _Server(config, on_started), asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, told.set)

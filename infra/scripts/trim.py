@@ -11,11 +11,12 @@ from pathlib import Path
 SERVICES = frozenset({"dynamodb", "kms", "secretsmanager", "sts"})
 
 # Folders with one entry per service.
-PER_SERVICE = ("botocore/data",)
+PER_SERVICE = ("botocore/data", "boto3/data")
 
 UNUSED = (
     "bin",  # console scripts of the dependencies
     "requirements.txt",  # what was installed; the build has read it
+    "boto3/examples",  # texts for its documentation
 )
 
 

@@ -18,6 +18,7 @@ TYPES_ONLY = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 # Imported by name although another package brings it.
 COMES_WITH = {
     "starlette": "fastapi",  # its requests and responses are FastAPI's own
+    "botocore": "boto3",  # its errors and client settings are boto3's own
 }
 
 # Imported where a setting says so, and not before.

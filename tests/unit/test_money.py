@@ -1,5 +1,6 @@
 """Prices, charges and their rounding: the worked numbers of the reference, and laws."""
 
+import math
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -127,6 +128,14 @@ def test_markup_discount_and_checks() -> None:
     assert charge([cost], terms) == Charge(total=3_980, input=945, output=2_835, guardrail=200)
 
 
+def test_what_rounding_leaves_goes_to_the_largest_remainders() -> None:
+    tenths = [Fraction(tenth * PICO_PER_MICRO, 10) for tenth in (52, 7)]
+    terms = Terms(guardrail_pico=6 * PICO_PER_MICRO // 10)
+    assert charge([Cost(*tenths)], terms) == Charge(total=7, input=5, output=1, guardrail=1)
+    equal = [Fraction(PICO_PER_MICRO, 2)] * 3
+    assert charge([Cost(*equal)], Terms()) == Charge(total=2, input=1, output=1, request=0)
+
+
 def test_on_an_own_key_only_the_checks_are_charged() -> None:
     cost = Cost(Fraction(10**12), Fraction(10**12))
     terms = Terms(guardrail_pico=7 * PICO_PER_MICRO, provider_cost=False)
@@ -204,7 +213,7 @@ def test_what_a_request_costs_itself_may_be_a_pico_dollar_and_no_less() -> None:
 
 
 amounts = st.integers(0, 10**15)
-costs = st.builds(Cost, *[st.builds(Fraction, amounts)] * 3)
+costs = st.builds(Cost, *[st.builds(Fraction, amounts, st.integers(1, 20))] * 3)
 shares = st.builds(Fraction, st.integers(0, 100), st.just(100))
 all_terms = st.builds(Terms, markup=shares, discount=shares, guardrail_pico=amounts)
 usages = st.builds(
@@ -222,6 +231,8 @@ def test_parts_add_up_to_the_total_and_each_is_less_than_one_off(several: list[C
     assert result.input + result.output + result.guardrail + result.request == result.total
     total = sum(several, NO_COST)
     factor = (1 + terms.markup) * (1 - terms.discount)
+    exact = total.total * factor + terms.guardrail_pico
+    assert result.total == math.floor(exact / PICO_PER_MICRO + Fraction(1, 2))
     assert abs(result.input - total.input * factor / PICO_PER_MICRO) < 1
     assert abs(result.output - total.output * factor / PICO_PER_MICRO) < 1
     assert abs(result.request - total.request * factor / PICO_PER_MICRO) < 1

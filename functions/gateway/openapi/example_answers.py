@@ -63,7 +63,8 @@ def example_model() -> dict[str, Any]:
 
 def example_models() -> dict[str, Any]:
     """A list of models."""
-    return model_list([_MODEL], _supported)
+    listed: dict[str, Any] = orjson.loads(model_list([_MODEL], _supported))
+    return listed
 
 
 def example_answers(surface: Surface) -> dict[str, Any]:

@@ -60,9 +60,6 @@ LATER = {
     "functions.gateway.openapi": "/docs and /openapi.json",
     "functions.local": "the command, which is not deployed",
     "cryptography": "the first value that is sealed",
-    "boto3": "nothing: what it wraps is enough",
-    "s3transfer": "nothing",
-    "multiprocessing": "nothing",
     "pydantic.v1": "nothing: FastAPI looks for its models where a route declares parameters",
     "opentelemetry.sdk": "traces, where the settings ask for them",
     "rich": "the command",
@@ -95,7 +92,7 @@ def started(folder: Path, absent: str, variables: dict[str, str]) -> tuple[set[s
 
 @pytest.mark.parametrize(
     ("variables", "also_later"),
-    [(DYNAMODB, {"sqlite3", "core.store.sqlite"}), ({}, {"botocore.session", "core.store.dynamodb"})],
+    [(DYNAMODB, {"sqlite3", "core.store.sqlite"}), ({}, {"boto3", "botocore.session", "core.store.dynamodb"})],
     ids=["dynamodb", "sqlite"],
 )
 def test_a_start_imports_nothing_that_it_does_not_need(

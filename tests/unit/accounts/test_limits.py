@@ -4,7 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from core.accounts.limits import KEEP_MS, Limited, check_plan, ending, refusal, reservation_of, used_by, window
+from core.accounts.limits import (
+    KEEP_MS,
+    Limited,
+    check_plan,
+    counts,
+    ending,
+    limited_by,
+    refusal,
+    reservation_of,
+    used_by,
+    window,
+)
 from core.accounts.refusals import dollars
 from core.chat import Usage
 from core.counters import EVER, MICROS, PARALLEL, REQUESTS, TOKENS
@@ -12,7 +23,8 @@ from core.errors import GatewayError, InvalidRequest, LargerThanLimit, StoreUnav
 from core.money import Charge
 from core.record import LOST, Record, settled
 from core.reservation import ORGANISATION, Amount, Held, Standing, Window
-from core.tenant import FREE_PLAN, PREPAID_PLAN, STANDARD_PLAN, Limits, Plan
+from core.tenant import FREE_PLAN, PREPAID_PLAN, STANDARD_PLAN, Key, Limits, Organisation, Plan
+from core.workspace import Workspace
 
 AT_MS = 1_796_083_200_000  # 2026-12-01T00:00:00Z
 DAY, MONTH, MINUTE = "2026-12-01", "2026-12", "2026-12-01T00:00"
@@ -184,6 +196,16 @@ def test_what_the_request_holds_already_is_not_counted_against_it() -> None:
     standing = Standing({counter: 8}, {"req-1": Held({counter: 6}, AT_MS)})
     error = refusal([limited], asked, AT_MS, {KEY: standing}, AT_MS)
     assert "$0.000002 are used" in error.message
+    other = Standing({counter: 8}, {"req-1": Held({f"tokens:{DAY}": 1}, AT_MS)})
+    assert "$0.000008 are used" in refusal([limited], asked, AT_MS, {KEY: other}, AT_MS).message
+
+
+def test_a_subject_that_has_room_does_not_hide_another_that_has_none() -> None:
+    key, organisation = Limited(KEY, Limits(day_micros=10)), Limited(ORGANISATION, Limits(day_micros=5))
+    asked = reservation_of([key, organisation], "acme", "req-1", AT_MS, AT_MS + 9, Amount(9))
+    assert (asked.org, asked.request_id, asked.expires_ms) == ("acme", "req-1", AT_MS + 9)
+    error = refusal([key, organisation], asked, AT_MS, {ORGANISATION: Standing()}, AT_MS)
+    assert "The organisation may spend" in error.message
 
 
 def test_where_nothing_was_passed_the_hold_itself_is_gone() -> None:
@@ -217,6 +239,21 @@ def test_a_plan_without_bounds_refuses_nothing() -> None:
     with pytest.raises(InvalidRequest, match="about 11 tokens") as caught:
         check_plan(bounded, prompt_tokens=11, max_tokens=None, limit_field="max_tokens")
     assert caught.value.param == "messages"
+    with pytest.raises(InvalidRequest, match="answers of at most 10 tokens") as caught:
+        check_plan(bounded, prompt_tokens=1, max_tokens=11, limit_field="max_completion_tokens")
+    assert caught.value.param == "max_completion_tokens"
+
+
+def test_only_who_has_limits_or_credits_to_keep_within_is_looked_at() -> None:
+    key = Key("0" * 64, "key_1", "acme", "a key", "abcd", AT_MS)
+    paid = Organisation("acme", "Acme", AT_MS, credit_micros=7)
+    assert limited_by(Workspace(paid), key) == ()
+    assert limited_by(Workspace(paid, PREPAID_PLAN), key) == (Limited(ORGANISATION, Limits(), 7, PREPAID_PLAN),)
+    bounded = replace(key, limits=Limits(day_micros=5, parallel=1))
+    both = limited_by(Workspace(replace(paid, limits=Limits(parallel=1)), FREE_PLAN), bounded)
+    tighter = replace(FREE_PLAN.limits, parallel=1)
+    assert both == (Limited(KEY, bounded.limits), Limited(ORGANISATION, tighter, plan=FREE_PLAN))
+    assert [counts(both, unit) for unit in (MICROS, REQUESTS, TOKENS, PARALLEL)] == [True, True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,8 @@ def test_scores_say_how_far_behind() -> None:
     assert scores(Objective.QUALITY, GOOD_DEAR, FAIR) == [0.8, 0.6]
     assert scores(Objective.COST, GOOD_CHEAP, GOOD_DEAR) == [1.0, pytest.approx(1 / 3, abs=1e-3)]
     assert scores(Objective.BALANCED, GOOD_DEAR, FAIR) == [1.0, pytest.approx(0.75)]
+    assert scores(Objective.BALANCED, FAIR, POOR_FREE) == [1.0, pytest.approx(1 / 3)]
+    assert scores(Objective.BALANCED, 1, numbers=Numbers({1: 0.0}, {}, {})) == [0.0]
     assert scores(Objective.LATENCY, 1, 2, numbers=Numbers({1: 0.5, 2: 0.5}, {}, {1: 99, 2: 199})) == [1.0, 0.5]
     assert scores(Objective.COST, 1, 2, numbers=Numbers({1: 0.2, 2: 0.2}, {1: 0, 2: 0}, {})) == [1.0, 1.0]
 

@@ -61,6 +61,10 @@ def test_times_are_shortened_within_what_the_policy_comes_to(name: str, streamed
         assert (refused.value.code, refused.value.param) == ("policy_violation", f"routing.{name}")
 
 
+def test_the_operators_bound_on_silence_is_in_force() -> None:
+    assert narrow(STRICT, Preferences(), stream_silence_s=7.0).stream_silence_s == 7.0
+
+
 def test_what_is_asked_is_in_force_where_it_is_narrower() -> None:
     effective = narrow(
         BUILT_IN_POLICY,
@@ -84,24 +88,26 @@ def test_what_is_asked_is_in_force_where_it_is_narrower() -> None:
 
 
 @pytest.mark.parametrize(
-    ("preferences", "param"),
+    ("preferences", "param", "value"),
     [
-        (Preferences(optimize=Objective.QUALITY), "routing.optimize"),
-        (Preferences(providers=HostRules(only=("lab", "other"))), "routing.providers.only[1]"),
-        (Preferences(models=("lab/a", "lab/c")), "routing.models[1]"),
-        (Preferences(first_token_ms=12_001), "routing.first_token_ms"),
-        (Preferences(deadline_ms=120_001), "routing.deadline_ms"),
-        (Preferences(data=DataRules(regions=("us-east-1",))), "routing.data.regions[0]"),
-        (Preferences(data=DataRules(regions=("eu-west-1", "us-east-1"))), "routing.data.regions[1]"),
-        (Preferences(max_cost_micros=101), "routing.max_cost_micros"),
-        (Preferences(min_quality=0.49), "routing.min_quality"),
+        (Preferences(optimize=Objective.QUALITY), "routing.optimize", "quality"),
+        (Preferences(providers=HostRules(only=("lab", "other"))), "routing.providers.only[1]", "other"),
+        (Preferences(models=("lab/a", "lab/c")), "routing.models[1]", "lab/c"),
+        (Preferences(first_token_ms=12_001), "routing.first_token_ms", "12001"),
+        (Preferences(deadline_ms=120_001), "routing.deadline_ms", "120001"),
+        (Preferences(data=DataRules(regions=("us-east-1",))), "routing.data.regions[0]", "us-east-1"),
+        (Preferences(data=DataRules(regions=("eu-west-1", "us-east-1"))), "routing.data.regions[1]", "us-east-1"),
+        (Preferences(max_cost_micros=101), "routing.max_cost_micros", "101"),
+        (Preferences(min_quality=0.49), "routing.min_quality", "0.49"),
     ],
 )
-def test_what_lies_outside_is_refused_naming_field_and_policy(preferences: Preferences, param: str) -> None:
+def test_what_lies_outside_is_refused_naming_field_value_and_policy(
+    preferences: Preferences, param: str, value: str
+) -> None:
     with pytest.raises(Unprocessable) as refused:
         narrow(STRICT, preferences)
     assert (refused.value.code, refused.value.param) == ("policy_violation", param)
-    assert "'strict'" in refused.value.message
+    assert refused.value.message.startswith(f"{value!r} is outside the policy 'strict'")
 
 
 def test_what_the_policy_itself_says_is_inside_it() -> None:
