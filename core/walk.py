@@ -12,7 +12,7 @@ from core.catalog.model import Target
 from core.chat import ChatRequest, Usage
 from core.decision import Plan
 from core.demand import within
-from core.errors import GatewayError, StoreUnavailable
+from core.errors import GatewayError, InternalError, StoreUnavailable
 from core.estimate import estimated_usage, likely_pico
 from core.events import Event
 from core.execute import AttemptBegan, AttemptEnded, Committed, EventBatch, Failed, Step, execute
@@ -51,6 +51,7 @@ class Walk:
         self._ttft_s: float | None = None
         self._latest: tuple[Event, ...] = ()
         self._is_settled = False
+        self._is_broken = False
         self._leaving: asyncio.Task[None] | None = None
         self._open: AttemptBegan | None = None
         self._steps = self._execute(ready.plan, ready.request)
@@ -91,6 +92,9 @@ class Walk:
             settlement = await self._settle("served")
             self.is_served = True
             yield renderer.closing(self.shown.usage(target, self._seen, settlement))
+        except Exception:
+            self._is_broken = True
+            raise
         finally:
             await self.leave()
 
@@ -121,6 +125,9 @@ class Walk:
             await self._remember(target)
             self._stay_with(target)
             settlement = await self._settle("served")
+        except Exception:
+            self._is_broken = True
+            raise
         finally:
             await self.leave()
         return self.shown.whole_head(target, taken, self._seen, settlement)
@@ -236,7 +243,11 @@ class Walk:
         if self._open is not None:
             target, attempt = self._open.target, self._open.attempt
             usage = attempt.usage
-            if usage is None and self._served is not None and self.ready.request.stream:
-                usage = self._estimate(target)  # of a whole answer nothing was delivered
+            is_delivered = self._served is not None and self.ready.request.stream and not self._is_broken
+            if usage is None and is_delivered:
+                usage = self._estimate(target)
             self.account.left(target, self._attempt_ms(), usage)
-        await self._settle("caller_left")
+        if self._is_broken:
+            await self._settle("failed", InternalError("The gateway failed while it answered."))
+        else:
+            await self._settle("caller_left")

@@ -9,7 +9,7 @@ from bench.gateway.targets import DIRECT
 from bench.gateway.workloads import BURST, WHOLE
 
 WIDTH: Final = 900
-NAMES: Final = 190
+NAMES: Final = 216
 BAR, STEP, HEAD = 14, 20, 40
 ROOM: Final = 70
 """Pixels for the number behind the longest bar."""
@@ -28,7 +28,8 @@ def picture(rows: Sequence[Row]) -> str:
         ("Added to the first token, milliseconds (p50)", streams, _first_token, "{:.2f}"),
         ("Chunks a second, 8 connections, one core", streams, lambda row: row.chunks_per_second, "{:,.0f}"),
     ]
-    height = sum(HEAD + STEP * len(found) for _, found, _, _ in panels) + HEAD // 2
+    bars = sum(figure(row) is not None for _, found, figure, _ in panels for row in found)
+    height = HEAD * len(panels) + STEP * bars + HEAD // 2
     return document("What the gateway adds, beside others", WIDTH, height, _panels(panels))
 
 
@@ -39,13 +40,12 @@ def _first_token(row: Row) -> float | None:
 def _panels(panels: Sequence[tuple[str, Sequence[Row], Figure, str]]) -> Iterator[str]:
     top = 0
     for title, rows, figure, form in panels:
-        values = [(row.target, figure(row)) for row in rows]
-        most = max((value for _, value in values if value is not None), default=1.0)
+        values = [(row.target, value) for row in rows if (value := figure(row)) is not None]
+        most = max((value for _, value in values), default=1.0)
         yield words("16", f"{top + HEAD - 14}", title, more='font-weight="600"')
         for number, (name, value) in enumerate(values):
-            if value is not None:
-                yield from _bar(top + HEAD + number * STEP, name, value, value / most, form)
-        top += HEAD + STEP * len(rows)
+            yield from _bar(top + HEAD + number * STEP, name, value, value / most, form)
+        top += HEAD + STEP * len(values)
 
 
 def _bar(y: int, name: str, value: float, share: float, form: str) -> Iterator[str]:

@@ -62,7 +62,9 @@ def _process(
 ) -> Iterator["subprocess.Popen[bytes]"]:
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **variables}
     command = [sys.executable, "-m", *arguments]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment, cwd=ROOT, pass_fds=handed)
+    # A gateway writes a line for each request, as it does where it serves.
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=quiet, stdout=quiet, env=environment, cwd=ROOT, pass_fds=handed)
     os.sched_setaffinity(process.pid, {core})
     try:
         yield process

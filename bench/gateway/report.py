@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median, quantiles
 
 from bench.gateway.plan import Found
@@ -21,6 +21,7 @@ COLUMNS = (
     "8",
     "32",
     "chunks/s, 8",
+    "gap p99 ms",
     "CPU µs/request",
     "CPU µs/chunk",
     "MB",
@@ -35,7 +36,7 @@ class Row:
     99th percentile of the differences to the direct calls beside it; of the direct call itself they are its own times.
     `per_second` has requests a second by connections. Processor time is the target's own, with one request at a time
     where that was measured, in microseconds; `cpu_chunk_us` is that of a whole stream, shared by its chunks.
-    `gap_p99_ms` is the longest that a chunk was late after the one before it, at the 99th percentile.
+    `gap_p99_ms` is the time between two reads of a paced stream, at the 99th percentile.
     """
 
     workload: str
@@ -57,6 +58,7 @@ class Row:
             *tokens,
             *(_count(self.per_second.get(connections)) for connections in (1, 8, 32)),
             _count(self.chunks_per_second),
+            "" if self.gap_p99_ms is None else f"{self.gap_p99_ms:.1f}",
             _count(self.cpu_us),
             "" if self.cpu_chunk_us is None else f"{self.cpu_chunk_us:.1f}",
             f"{self.resident_mb:.0f}",
@@ -76,14 +78,13 @@ def row_of(found: Found) -> Row:
     first = [(one.first_token - (0.0 if is_direct else other.first_token)) * 1e3 for one, other in pairs]
     per_second = {count: median(load.per_second for load in loads) for count, loads in sorted(found.loads.items())}
     cpu_us = median(load.cpu_us for load in found.loads[min(found.loads)])
-    most = max((count for count in per_second if count <= 8), default=None)
     return Row(
         workload=workload.name,
         target=found.name,
         added_ms=_percentiles(added),
         first_token_ms=_percentiles(first) if workload.chunks else None,
         per_second=per_second,
-        chunks_per_second=per_second[most] * workload.chunks if workload.chunks and most else None,
+        chunks_per_second=per_second[8] * workload.chunks if workload.chunks and 8 in per_second else None,
         cpu_us=cpu_us,
         cpu_chunk_us=cpu_us / workload.chunks if workload.chunks else None,
         gap_p99_ms=_gap_p99_ms(workload, found.timings),
@@ -108,10 +109,12 @@ def _count(value: float | None) -> str:
 
 
 def markdown(rows: Sequence[Row]) -> Iterator[str]:
-    """The rows as a table for each workload."""
-    workload = ""
-    for row in rows:
-        if row.workload != workload:
-            workload = row.workload
-            yield from ("", f"**{workload}**", "", f"| | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS))
-        yield f"| {row.target} | {' | '.join(row.cells())} |"
+    """The rows as a table for each workload, of the columns that it has."""
+    for workload, found in groupby(rows, key=lambda row: row.workload):
+        cells = {row.target: row.cells() for row in found}
+        columns = [place for place in range(len(COLUMNS)) if any(each[place] for each in cells.values())]
+        yield from ("", f"**{workload}**", "")
+        yield f"| | {' | '.join(COLUMNS[place] for place in columns)} |"
+        yield "|---|" + "---:|" * len(columns)
+        for target, each in cells.items():
+            yield f"| {target} | {' | '.join(each[place] for place in columns)} |"

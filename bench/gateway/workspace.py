@@ -53,7 +53,6 @@ def settings_in(folder: Path, upstream_port: int, **more: str) -> dict[str, str]
     return {
         "HEADRACE_SQLITE_PATH": str(folder / "headrace.db"),
         "HEADRACE_CATALOG": str(path),
-        "HEADRACE_LOG_LEVEL": "WARNING",
         **more,
     }
 

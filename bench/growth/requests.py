@@ -158,11 +158,12 @@ class _Hall(httpx.AsyncBaseTransport):
 
 def parallel(sizes: Sequence[int], run: Run) -> list[Series]:
     """Streams at the same time: the time of all, and the memory of all while each is half done."""
-    samples = []
-    for count in sizes:
-        seconds = best_s(lambda count=count: run(_at_once(count)))  # type: ignore[misc]  # a default binds
-        samples.append(Sample(count, seconds, run(_at_once(count, weighed=True))))
+    samples = [Sample(count, best_s(_running(run, count)), run(_at_once(count, weighed=True))) for count in sizes]
     return [Series("parallel streams", "40 chunks each, all half done at once", "streams", samples)]
+
+
+def _running(run: Run, count: int) -> Callable[[], object]:
+    return lambda: run(_at_once(count))
 
 
 async def _at_once(count: int, *, weighed: bool = False) -> int:

@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -66,14 +67,10 @@ _GROWING: Final[dict[str, Callable[[int], Coroutine[Any, Any, None]]]] = {
 
 def cases() -> dict[str, Work]:
     """What each fork does, by the name of the case."""
-    made: dict[str, Work] = {IDLE: lambda: asyncio.sleep(0)}
-    made |= {name: lambda body=body: _ask(body, REQUESTS) for name, body in _ASKED.items()}  # type: ignore[misc]
-    for name in STREAMS:
-        for chunks in (FEW, MANY):
-            made[f"{name} {chunks}"] = lambda name=name, chunks=chunks: _stream(name, chunks)  # type: ignore[misc]
-    for name, sizes in GROWTH.items():
-        for size in sizes:
-            made[f"{name} {size}"] = lambda name=name, size=size: _GROWING[name](size)  # type: ignore[misc]
+    made: dict[str, Work] = {IDLE: partial(asyncio.sleep, 0)}
+    made |= {name: partial(_ask, body, REQUESTS) for name, body in _ASKED.items()}
+    made |= {f"{name} {chunks}": partial(_stream, name, chunks) for name in STREAMS for chunks in (FEW, MANY)}
+    made |= {f"{name} {size}": partial(_GROWING[name], size) for name, sizes in GROWTH.items() for size in sizes}
     return made
 
 

@@ -55,13 +55,14 @@ class Costs:
         ask: What is asked.
     """
 
-    __slots__ = ("_ask", "_index", "_rough", "_special")
+    __slots__ = ("_ask", "_index", "_reasoning", "_rough", "_special")
 
     def __init__(self, index: Index, ask: Ask) -> None:
         self._index = index
         self._ask = ask
         self._special = index.special(ask.prompt_tokens, ask.service_tier)
         self._rough: Sums | None = None
+        self._reasoning = index.reasoning[ask.mode]
 
     def rough(self) -> Sums:
         """The costs in pico-dollars, without limits, context tiers and the like; 0 where no price is known."""
@@ -117,5 +118,5 @@ class Costs:
     def _output_tokens(self, row: int) -> int:
         """The expected output of all choices, by a model that thinks as much as this one does."""
         ask = self._ask
-        one = ask.answer_tokens + self._index.reasoning[ask.mode][row]
+        one = ask.answer_tokens + self._reasoning[row]
         return ask.choices * (one if ask.max_tokens is None else min(one, ask.max_tokens))

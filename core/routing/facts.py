@@ -45,8 +45,8 @@ class Facts:
 
     `prompt_tokens` is an estimate of everything that is sent. `tools` counts what is offered, none where `tool_choice`
     forbids them; `tool_forced` tells that one must be called. `thinking` is None where the request does not say.
-    `turns` counts what the user said. `code`, `maths` and `script` speak of `text`: what is asked, at most a few
-    thousand characters of it.
+    `turns` counts what the user said. `text` is what is asked, at most a few thousand characters of it; `code`, `maths`
+    and `script` are looked for in it when somebody wants to know.
     """
 
     prompt_tokens: int
@@ -62,10 +62,22 @@ class Facts:
     thinking: bool | None = None
     max_tokens: int | None = None
     turns: int = 1
-    code: bool = False
-    maths: bool = False
-    script: Script = Script.LATIN
     text: str = ""
+
+    @property
+    def code(self) -> bool:
+        """Whether the text has program code in it."""
+        return "```" in self.text or code_signs(self.text) > CODE_SIGNS_LEAST
+
+    @property
+    def maths(self) -> bool:
+        """Whether it has formulas in it."""
+        return maths_signs(self.text) > MATHS_SIGNS_LEAST
+
+    @property
+    def script(self) -> Script:
+        """What it is written in."""
+        return script_of(self.text)
 
 
 def facts_of(request: ChatRequest) -> Facts:
@@ -74,7 +86,6 @@ def facts_of(request: ChatRequest) -> Facts:
     choice = request.tool_choice
     tools = () if choice is not None and choice.mode == "none" else request.tools
     shape = request.response_format.type if request.response_format else "text"
-    text = asked(request)
     return Facts(
         prompt_tokens=prompt_tokens(request),
         tools=len(tools),
@@ -89,10 +100,7 @@ def facts_of(request: ChatRequest) -> Facts:
         thinking=_thinking(request),
         max_tokens=request.max_tokens,
         turns=sum(message.role is Role.USER for message in request.messages),
-        code="```" in text or code_signs(text) > CODE_SIGNS_LEAST,
-        maths=maths_signs(text) > MATHS_SIGNS_LEAST,
-        script=script_of(text),
-        text=text,
+        text=asked(request),
     )
 
 

@@ -90,9 +90,13 @@ class Hosts:
 
     def firsts(self, rows: int) -> list[int]:
         """The host of each model that would be asked first, in the catalog's order."""
-        is_by_price = self.costs.are_usual and not (self.ills or self.order or self.host)
-        settled, left = self.index.leading(rows) if is_by_price else (0, rows)
-        firsts = {self.index.ids[row]: row for row in reversed(self.ordered(left))}
+        index, settled, left = self.index, 0, rows
+        if self.costs.are_usual and not self.order:
+            named = places(index.named(self.host)) if self.host else ()
+            beside_price = rows & index.rows_of({index.ids[row] for row in (*self.ills, *named)})
+            settled, left = index.leading(rows & ~beside_price)
+            left |= beside_price
+        firsts = {index.ids[row]: row for row in reversed(self.ordered(left))}
         return sorted([*places(settled), *firsts.values()]) if firsts else places(settled)
 
 

@@ -85,33 +85,33 @@ class Front:
         return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
     async def _tell(self, scope: Scope, started: float, head: Message | None) -> None:
-        state = scope["state"]
-        ended = self._clock.now()
-        try:
-            exchange = state.get("exchange")
-            outcome = None if exchange is None else await exchange.outcome()
-            error = state.get("error") or (None if outcome is None else outcome.error)
-            route = self._paths.get(scope.get("endpoint"))
-            if route in UNTOLD and error is None:
-                return
-            request = Finished(
-                request_id=state["request_id"],
-                method=scope["method"] if scope["method"] in _METHODS else "_OTHER",
-                route=route,
-                status=None if head is None else head["status"],
-                started=started,
-                ended=ended,
-                surface=state.get("surface"),
-                org=state.get("org"),
-                error=error,
-                outcome=outcome,
-                replay_of=_replayed(state["request_id"], head),
-                traceparent=_traceparent(scope),
-            )
-            for observer in self.observers:
+        request = await self._finished(scope, started, self._clock.now(), head)
+        if request.route in UNTOLD and request.error is None:
+            return
+        for observer in self.observers:
+            try:
                 observer.finished(request)
-        except Exception as fault:
-            self._journal.fault(state["request_id"], fault)
+            except Exception as fault:
+                self._journal.fault(request.request_id, fault)
+
+    async def _finished(self, scope: Scope, started: float, ended: float, head: Message | None) -> Finished:
+        state = scope["state"]
+        exchange = state.get("exchange")
+        outcome = None if exchange is None else await exchange.outcome()
+        return Finished(
+            request_id=state["request_id"],
+            method=scope["method"] if scope["method"] in _METHODS else "_OTHER",
+            route=self._paths.get(scope.get("endpoint")),
+            status=None if head is None else head["status"],
+            started=started,
+            ended=ended,
+            surface=state.get("surface"),
+            org=state.get("org"),
+            error=state.get("error") or (None if outcome is None else outcome.error),
+            outcome=outcome,
+            replay_of=_replayed(state["request_id"], head),
+            traceparent=_traceparent(scope),
+        )
 
 
 def _replayed(request_id: str, head: Message | None) -> str | None:

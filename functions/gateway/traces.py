@@ -67,7 +67,7 @@ class Traces:
             name,
             self._callers.extract({} if request.traceparent is None else {"traceparent": request.traceparent}),
             SpanKind.SERVER,
-            _server(request),
+            server_attributes(request),
             start_time=round(request.started * 1e9),
         )
         if request.error_class in ("gateway", "upstream"):
@@ -92,7 +92,7 @@ class Traces:
             f"chat {model}",
             set_span_in_context(parent),
             SpanKind.CLIENT,
-            {**_client(record, row, model), **place(vendor, self._vendors.get(vendor))},
+            {**client_attributes(record, row, model), **place(vendor, self._vendors.get(vendor))},
             start_time=(ended_ms - row.ms) * 1_000_000,
         )
         if "error.type" in _failure(row):
@@ -100,7 +100,8 @@ class Traces:
         span.end(ended_ms * 1_000_000)
 
 
-def _server(request: Finished) -> _Attributes:
+def server_attributes(request: Finished) -> _Attributes:
+    """What the span of a request says; not the tokens, which its attempts' spans have."""
     record = request.record
     attributes: dict[str, AttributeValue | None] = {
         "http.request.method": request.method,
@@ -121,7 +122,8 @@ def _server(request: Finished) -> _Attributes:
     return _known(attributes)
 
 
-def _client(record: Record, row: AttemptRow, upstream_model: str) -> _Attributes:
+def client_attributes(record: Record, row: AttemptRow, upstream_model: str) -> _Attributes:
+    """What the span of an attempt says, beside whom it called."""
     attributes: dict[str, AttributeValue | None] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.request.model": upstream_model,

@@ -35,6 +35,37 @@ async def test_work_that_is_late_is_cancelled() -> None:
     assert cancelled.is_set()
 
 
+async def test_who_is_cancelled_meanwhile_is_not_told_of_a_time_out() -> None:
+    clock = ManualClock()
+    waiting = asyncio.ensure_future(finish_by(clock, 3, clock.sleep_until(10)))
+    await settle()
+    clock.jump()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert waiting.cancelled()
+
+
+async def test_a_bound_that_has_passed_leaves_no_trace_on_the_task_that_waited() -> None:
+    clock = ManualClock()
+
+    async def stubborn() -> str:
+        try:
+            await clock.sleep_until(10)
+        except asyncio.CancelledError:
+            return "went on"
+        return "slept"
+
+    async def both() -> str:
+        with pytest.raises(TimeoutError):
+            await finish_by(clock, 3, clock.sleep_until(10))
+        said = await finish_by(clock, 5, stubborn())
+        await clock.sleep_until(20)
+        return said
+
+    assert await drive(clock, both()) == "went on"
+
+
 async def test_failures_of_the_work_are_its_own() -> None:
     clock = ManualClock()
 

@@ -33,22 +33,23 @@ def read_object(body: bytes, members: str = "'model' and 'messages'") -> dict[st
     """
     if body.startswith(_BOM):
         body = body[len(_BOM) :]
-    _check_count(body)
+    nested = body.count(b"{") + body.count(b"[")
+    _check_count(body, nested)
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise _invalid(body, error, members) from None
     if type(value) is not dict:
         raise InvalidRequest(f"The body must be a JSON object, with {members}.", code="invalid_json")
-    if body.count(b"{") + body.count(b"[") > DEEPEST:
+    if nested > DEEPEST:
         _check_depth(value)
     return value
 
 
-def _check_count(body: bytes) -> None:
+def _check_count(body: bytes, nested: int) -> None:
     # Counted before parsing, which is what costs. Inside strings these characters do not count; strings are cut out
     # only where there can be no more of them than a name and a text for each value.
-    if _separators(body) <= MOST_VALUES:
+    if len(body) <= MOST_VALUES or body.count(b",") + nested <= MOST_VALUES:
         return
     quotes = body.count(b'"') - body.count(b'\\"')
     if quotes > 4 * (MOST_VALUES + 1) or _separators(_STRING.sub(b"", body)) > MOST_VALUES:

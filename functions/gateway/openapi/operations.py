@@ -91,13 +91,13 @@ def paths(prefix: str, surfaces: tuple[Surface, ...]) -> dict[str, Any]:
         made[f"{surface.prefix}/credits"] = {"get": credits_operation(surface, common_headers(prefix), *reads)}
         made[f"{surface.prefix}/models"] = {"get": _models(surface, prefix)}
         made[f"{surface.prefix}/models/{{model_id}}"] = {"get": _model(surface, prefix)}
-    made["/healthz"] = {"get": _health("isAlive", "Is the process up?", {})}
-    made["/readyz"] = {"get": _health("isReady", "Can requests be served?", _failed(503))}
+    made["/healthz"] = {"get": _health(prefix, "isAlive", "Is the process up?", {})}
+    made["/readyz"] = {"get": _health(prefix, "isReady", "Can requests be served?", _failed(503))}
     return made
 
 
 def common_headers(prefix: str) -> dict[str, Any]:
-    """The headers of every answer but those of the health checks."""
+    """The headers of every answer."""
     return {
         "x-request-id": {"required": True, "schema": _REQUEST_ID},
         f"{prefix}Request-Id": {"required": True, "schema": {**_REQUEST_ID, "description": "The same."}},
@@ -282,15 +282,16 @@ def _found(about: str, shape: Schema, prefix: str, example: object) -> dict[str,
     }
 
 
-def _health(name: str, summary: str, failed: Mapping[str, Any]) -> Operation:
+def _health(prefix: str, name: str, summary: str, failed: Mapping[str, Any]) -> Operation:
     body = {"schema": record({"status": words("ok")}, ("status",)), "example": {"status": "ok"}}
+    yes = {"description": "Yes.", "headers": common_headers(prefix), "content": {"application/json": body}}
     return {
         "operationId": name,
         "tags": [HEALTH],
         "summary": summary,
         "description": "200 means yes.",
         "security": [],
-        "responses": {"200": {"description": "Yes.", "content": {"application/json": body}}, **failed},
+        "responses": {"200": yes, **failed},
     }
 
 

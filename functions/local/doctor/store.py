@@ -46,10 +46,16 @@ def _damage(path: Path) -> str | None:
 async def check_dynamodb(settings: Settings) -> tuple[Sequence[Finding], str | None]:
     """Both tables, and the time that DynamoDB told."""
     # Imported here: boto3 is slow to import, and not needed elsewhere.
+    from botocore.exceptions import BotoCoreError
+
     from core.store.dynamodb_threads import client_maker
     from functions.local.doctor.tables import CONFIG, LEDGER, check_table
 
-    client = client_maker(threads=2)()
+    try:
+        client = client_maker(threads=2)()
+    except BotoCoreError as error:
+        do = "Set AWS_REGION, and give the process a role, a profile or keys."
+        return [fail(ABOUT, f"DynamoDB cannot be called: {error}", do)], None
     try:
         config, ledger = await asyncio.gather(
             asyncio.to_thread(check_table, client, settings.config_table or "", CONFIG),

@@ -27,7 +27,7 @@ Credentials: TypeAlias = Callable[[Vendor], Awaitable[Credential]]
 
 def question(target: Target) -> Outgoing:
     """What a vendor is asked, unsigned: a GET of its list of models, or for Bedrock a Converse without messages, which
-    is refused only after the credential and the permission were looked at (Bedrock API reference, read 2026-12-01)."""
+    generates nothing. Bedrock is taken to look at the credential and the permission first, as AWS's services do."""
     vendor = target.vendor
     base = vendor.base_url.rstrip("/")
     if vendor.format is Format.BEDROCK:
@@ -69,6 +69,9 @@ async def check_vendor(
     except UpstreamFailure as error:
         do = f"Check the network, and whether {vendor.base_url} is its address."
         return [fail(about, f"cannot be reached ({error.detail})", do)], None
+    except Exception as error:  # whatever the libraries raise that look for AWS credentials
+        says = f"its credentials cannot be had ({type(error).__name__})"
+        return [fail(about, says, "Check the AWS profile, role or keys of this process.")], None
     return [_verdict(about, vendor, response.status, body)], response.headers.get("date")
 
 

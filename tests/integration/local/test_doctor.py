@@ -319,6 +319,16 @@ async def test_an_installation_on_aws(ministack: Ministack, client: "DynamoDBCli
     assert told(await all_of(examine_installation(secret)))["provider keys"] == ["fail"]
 
 
+async def test_an_installation_on_aws_without_a_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    variables = {"HEADRACE_STORE": "dynamodb", "HEADRACE_CONFIG_TABLE": "config", "HEADRACE_LEDGER_TABLE": "ledger"}
+    found = await all_of(examine_installation(variables))
+    assert told(found)["store"] == ["fail"]
+    assert any((each.do or "").startswith("Set AWS_REGION") for each in found)
+
+
 # ---- a gateway from outside
 
 

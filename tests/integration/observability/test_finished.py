@@ -225,7 +225,7 @@ async def test_an_observer_that_fails_harms_nobody(tmp_path: Path) -> None:
         def finished(self, request: Finished) -> None:
             raise ZeroDivisionError(request.request_id)
 
-    async with set_stage(tmp_path, observers=[Failing()]) as stage:
+    async with set_stage(tmp_path, before=[Failing()]) as stage:
         responses = await together(*(stage.ask() for _ in range(3)))
         asked = {(await stage.told.next()).request_id for _ in range(3)}
         await stage.running.gateway.after_response()

@@ -21,7 +21,7 @@ from infra.scripts.stage import (
 from tests.support.stack import ROOT
 
 # Of the developer's command, of servers, of tests: never on Lambda.
-NOT_ON_LAMBDA = {"boto3", "typer", "rich", "xllamacpp", "uvicorn", "aiohttp", "pytest", "mypy", "ministack"}
+NOT_ON_LAMBDA = {"typer", "rich", "xllamacpp", "uvicorn", "aiohttp", "pytest", "mypy", "ministack"}
 
 
 @pytest.fixture(scope="session")

@@ -189,6 +189,11 @@ def test_of_all_limits_that_are_passed_the_one_that_lasts_longest_is_told() -> N
     assert isinstance(hopeless, LargerThanLimit)
 
 
+def test_nobody_is_asked_to_come_again_within_a_second() -> None:
+    minute = Limited(KEY, Limits(minute_requests=1))
+    assert told(minute, {f"requests:{MINUTE}": 1}, Amount(), AT_MS + 59_900).retry_after_s == 1.0
+
+
 def test_what_the_request_holds_already_is_not_counted_against_it() -> None:
     limited = Limited(KEY, Limits(day_micros=10))
     counter = f"micros:{DAY}"
@@ -213,6 +218,9 @@ def test_where_nothing_was_passed_the_hold_itself_is_gone() -> None:
     asked = reservation_of([limited], "acme", "req-1", AT_MS, AT_MS, Amount(9))
     for standings in ({KEY: Standing()}, {KEY: None}, {}):
         assert isinstance(refusal([limited], asked, AT_MS, standings, AT_MS), StoreUnavailable)
+    # Of what it asks for it holds a part: the rest would have fitted.
+    holding = Standing({f"micros:{DAY}": 7}, {"req-1": Held({f"micros:{DAY}": 6}, AT_MS)})
+    assert isinstance(refusal([limited], asked, AT_MS, {KEY: holding}, AT_MS), StoreUnavailable)
 
 
 def test_the_window_with_least_left_is_told_and_of_equals_the_longer_one() -> None:
@@ -229,6 +237,7 @@ def test_the_window_with_least_left_is_told_and_of_equals_the_longer_one() -> No
     assert window(both, TOKENS, AT_MS, seen, AT_MS) is None
     over = {KEY: Standing({f"requests:{MINUTE}": 9})}
     assert window([key], REQUESTS, AT_MS, over, AT_MS + 61_000) == Window(5, 0, 0.0)
+    assert window([organisation], REQUESTS, AT_MS, {ORGANISATION: Standing()}, AT_MS) == Window(4, 4, 86_400.0)
 
 
 def test_a_plan_without_bounds_refuses_nothing() -> None:

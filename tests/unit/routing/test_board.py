@@ -132,6 +132,16 @@ def test_a_first_token_time_is_news_when_it_has_changed() -> None:
     assert board.news() == {}
 
 
+def test_a_near_host_s_times_are_not_told_again_for_milliseconds() -> None:
+    board = HealthBoard()
+    board.note(ONE, None, 900, 2, NOW)
+    board.told(board.news())
+    board.note(ONE, None, 900, 20, NOW)
+    assert board.news() == {}
+    board.note(ONE, None, 900, 200, NOW)
+    assert board.news() != {}
+
+
 def test_a_time_that_others_have_forgotten_is_told_again() -> None:
     board = HealthBoard()
     board.note(ONE, None, 900, 200, NOW)

@@ -19,7 +19,7 @@ from core.chat import (
     ToolChoice,
 )
 from core.routing.facts import Facts, facts_of
-from core.routing.script import Script, script_of
+from core.routing.script import Script
 from core.routing.window import MOST, MOST_BEFORE, MOST_PARTS, asked, sampled
 
 WEATHER = FunctionTool("weather", "Tells the weather.", {"type": "object", "properties": {"city": {"type": "string"}}})
@@ -130,7 +130,7 @@ def test_code_and_maths_are_seen(text: str, code: bool, maths: bool) -> None:
     ],
 )
 def test_scripts(text: str, script: Script) -> None:
-    assert script_of(text) is script
+    assert facts(text).script is script
 
 
 def test_a_long_text_is_sampled_at_its_beginning_middle_and_end() -> None:

@@ -110,7 +110,13 @@ def test_the_first_hosts_numbers_are_the_models() -> None:
 
 prices = st.builds(Prices, st.builds(Rates, st.integers(1, 4), st.integers(1, 4)))
 changes = st.just(()) | st.builds(PriceChange, prices, since=st.just("2020-01-01")).map(lambda change: (change,))
-priced = st.builds(make_host, upstream_model=st.just("m"), prices=st.none() | prices, price_changes=changes)
+priced = st.builds(
+    make_host,
+    st.sampled_from(["lab", "a"]),
+    upstream_model=st.just("m"),
+    prices=st.none() | prices,
+    price_changes=changes,
+)
 asks = st.builds(
     Ask,
     prompt_tokens=st.integers(1, 9),
@@ -123,11 +129,20 @@ asks = st.builds(
 )
 
 
-@given(st.lists(st.lists(priced, min_size=1, max_size=4), min_size=1, max_size=3), asks, st.integers(0, 2**12))
-def test_the_first_host_is_the_first_of_the_order_whoever_is_left(found: list[list[Host]], ask: Ask, left: int) -> None:
+@given(
+    st.lists(st.lists(priced, min_size=1, max_size=4), min_size=1, max_size=3),
+    asks,
+    st.integers(0, 2**12),
+    st.dictionaries(st.integers(0, 2), st.integers(1, 3), max_size=2),
+    st.sampled_from([None, "lab/m", "gone/m"]),
+)
+def test_the_first_host_is_the_first_of_the_order_whoever_is_left(
+    found: list[list[Host]], ask: Ask, left: int, ills: dict[int, int], host: str | None
+) -> None:
     models = [make_model(f"m{place}", hosts) for place, hosts in enumerate(found)]
     index = make_index(*models)
-    hosts, rows = Hosts(index, Costs(index, ask), {}, (), None), left & index.everything
+    rows = left & index.everything
+    hosts = Hosts(index, Costs(index, ask), {row: ill for row, ill in ills.items() if rows >> row & 1}, (), host)
     orders = [hosts.ordered(rows & index.span(model.id)) for model in models]
     assert hosts.firsts(rows) == [order[0] for order in orders if order]
 

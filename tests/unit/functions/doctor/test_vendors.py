@@ -120,9 +120,14 @@ async def test_a_key_that_is_missing_and_one_that_is_not_needed() -> None:
     async def none(vendor: Vendor) -> Credential:
         raise AccountFailure("no", detail="no credential for lab")
 
+    async def broken(vendor: Vendor) -> Credential:
+        raise LookupError(f"no profile: {KEY}")
+
     client = UpstreamClient(httpx.MockTransport(lambda request: httpx.Response(200)))
     found, _ = await check_vendor(client, target(Format.OPENAI), none, lambda: 0.0)
     assert (found[0].level, found[0].do) == (Level.FAIL, "Set LAB_KEY.")
+    found, _ = await check_vendor(client, target(Format.BEDROCK), broken, lambda: 0.0)
+    assert (found[0].level, found[0].says) == (Level.FAIL, "its credentials cannot be had (LookupError)")
     found, _ = await check_vendor(client, target(Format.OPENAI, Auth.NONE), credentials, lambda: 0.0)
     assert (found[0].level, found[0].says) == (Level.OK, "needs no key")
 
