@@ -30,21 +30,22 @@ unexport VIRTUAL_ENV
 
 help: ## Show this list
 	@echo "Headrace. Targets:"
-	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
-	@echo "Variables: PYTHON=python3 (3.11 or newer), WORKERS=2 (parallel tests), ARGS= (for dev, lambda, stage, build)"
+	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@echo "Variables: PYTHON=python3 (3.11 or newer), WORKERS=2 (parallel tests),"
+	@echo "  ARGS='--port 9000' (what the commands of dev, lambda, real, stage, build take)"
 
-dev: $(DEV_READY) ## Install, then serve on 127.0.0.1:8080 with a real small model; ARGS='--port 9000'
+dev: $(DEV_READY) ## Install, then serve a real small model on 127.0.0.1:8080
 	@$(BIN)/headrace dev $(ARGS)
 
-lambda: $(DEV_READY) ## Install, then serve the streaming function as Lambda runs it, on 127.0.0.1:8080; ARGS='--port 9000'
+lambda: $(DEV_READY) ## Install, then serve there as Lambda does
 	@$(BIN)/headrace lambda $(ARGS)
 
-test: lint $(SAM_READY) $(CHECKOV_READY) ## Install, then the whole gate: everything that must pass before a commit lands
+test: lint $(SAM_READY) $(CHECKOV_READY) ## Install, then the whole gate: what must pass for a commit
 	@if [ -n "$(PYTHON313)" ]; then $(MAKE) --no-print-directory test-3.13; fi
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov
 	@if [ -z "$(PYTHON313)" ]; then $(SAY_NO_313); fi
 
-check: lint ## The static part of the gate: lock, format, lint, types, imports, house rules
+check: lint ## The static part of the gate: format, lint, types, rules
 	$(BIN)/pytest -q tests/architecture
 
 lint: $(DEV_READY)
@@ -55,30 +56,30 @@ lint: $(DEV_READY)
 	$(BIN)/mypy --python-version 3.13 core functions
 	$(BIN)/lint-imports
 
-test-3.13: $(UV_READY) ## Unit tests on Python 3.13, the version that Lambda runs, where it is installed
+test-3.13: $(UV_READY) ## Unit tests on Python 3.13, which Lambda runs, if it is here
 	@if [ -z "$(PYTHON313)" ]; then $(SAY_NO_313); exit 1; fi
 	@UV_PROJECT_ENVIRONMENT=.venv-3.13 $(UV) sync --quiet --frozen --group dev --python "$(PYTHON313)"
 	HYPOTHESIS_PROFILE=brief .venv-3.13/bin/pytest -q -p no:cacheprovider -n $(WORKERS) tests/unit
 
-soak: $(DEV_READY) $(SAM_READY) $(CHECKOV_READY) ## Every test with thousands of examples, and the slow ones: takes long
+soak: $(DEV_READY) $(SAM_READY) $(CHECKOV_READY) ## Every test with thousands of examples, the slow ones too
 	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -n $(WORKERS) --dist loadgroup --timeout 3600 -m 'not real'
 
-real: $(DEV_READY) ## Programs of real client SDKs against a running gateway; ARGS='-k langchain'
+real: $(DEV_READY) ## Programs of real client SDKs; ARGS='-k langchain'
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -rs -m real tests/real $(ARGS)
 
-real-pins: $(UV_READY) ## Write the pins of the Python clients in tests/real/ again, at their newest
+real-pins: $(UV_READY) ## Write the pins of the Python clients in tests/real/ again
 	@for folder in tests/real/*/; do if [ -f "$$folder/requirements.in" ]; then \
 		(cd "$$folder" && $(CURDIR)/$(UV) pip compile --quiet --upgrade --universal --no-annotate --no-header \
 			--python-version 3.11 requirements.in --output-file requirements.txt); fi; done
 
-matrix: $(DEV_READY) ## Show what is tested for each wire format, by the tests that it runs; writes docs/matrix.md anew
+matrix: $(DEV_READY) ## Run the tests of wire formats; writes docs/matrix.md anew
 	EVERY_BYTE=1 $(BIN)/pytest -q -n $(WORKERS) -p tests.support.matrix_plugin --matrix-document tests/laws tests/integration/formats
 
 format: $(DEV_READY) ## Format, and mend what the linter can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-eval-routing: $(DEV_READY) ## How well tasks, tokens and models are told; the published tables lie in HEADRACE_ROUTING_DATA
+eval-routing: $(DEV_READY) ## How well tasks are told; tables: HEADRACE_ROUTING_DATA
 	$(BIN)/python -m bench.routing.evaluate
 
 settings-docs: $(DEV_READY) ## Write the table of docs/settings.md again
@@ -87,16 +88,16 @@ settings-docs: $(DEV_READY) ## Write the table of docs/settings.md again
 routing-docs: $(DEV_READY) ## Write the table and the picture of docs/routing.md again
 	$(BIN)/python -m bench.routing.tradeoff
 
-bench: $(DEV_READY) ## What the gateway adds, how it starts, grows and what it costs, on a quiet machine: writes docs/performance.md anew
+bench: $(DEV_READY) ## Measure on a quiet machine; writes docs/performance.md anew
 	$(BIN)/python -m bench.gateway
 	$(BIN)/python -m bench.cold_start
 	$(BIN)/python -m bench.growth
 	$(BIN)/python -m bench.cost --measure
 
-instructions: $(DEV_READY) ## Count the instructions of a request and of a chunk; keep the figures that the gate compares with
+instructions: $(DEV_READY) ## Count the instructions of a request; keeps the figures
 	$(BIN)/python -m bench.instructions --write
 
-mutants: $(DEV_READY) ## Change money, policies and limits in a thousand places, and list what no test notices: takes minutes
+mutants: $(DEV_READY) ## Change money and limits, list what no test notices: minutes
 	@rm -rf mutants
 	$(MUTATE) run --max-children $(WORKERS) >mutants.log || { tail -n 30 mutants.log; exit 1; }
 	@$(MUTATE) results
@@ -109,13 +110,13 @@ uv: $(UV_READY) ## Install uv alone
 
 sam: $(SAM_READY) ## Install the SAM tools alone
 
-stage: $(DEV_READY) ## Lay out what the functions run, with their requirements, for the build
+stage: $(DEV_READY) ## Lay out what the functions run, with their requirements
 	$(BIN)/python -m infra.scripts.stage $(ARGS)
 
-build: $(DEV_READY) $(SAM_READY) ## Stage, then build the stack's package with SAM; ARGS='--catalog FILE'
+build: $(DEV_READY) $(SAM_READY) ## Stage, then build it with SAM; ARGS='--catalog FILE'
 	$(BIN)/python -m infra.scripts.build $(ARGS)
 
-clean: ## Remove environments, caches and build results; data in .headrace/ stays
+clean: ## Remove environments, caches, builds; .headrace/ stays
 	rm -rf .uv .venv .venv-3.13 .venv-real .venv-sam .venv-checkov .stage .aws-sam .coverage .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache mutants mutants.log
 

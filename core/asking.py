@@ -15,7 +15,7 @@ from core.providers.fields import Disposed, Fields, dispose
 from core.providers.refusals import refusable
 from core.routing.auto import Wanted, plan_auto
 from core.routing.conversations import Served, turn_before
-from core.routing.facts import prompt_tokens
+from core.routing.facts import most_prompt_tokens, prompt_tokens
 from core.routing.offers import Offer
 from core.routing.payers import free_vendors, view_of
 from core.routing.plan import Named, plan_named
@@ -118,7 +118,8 @@ class Asked:
         policy, most_output = self.effective.policy, self.workspace.plan.max_output_tokens
         return worst_of(
             self.request,
-            self.prompt_tokens,
+            # A sample of a long text may make more of it than there is; who leaves may be charged for that.
+            max(self.prompt_tokens, most_prompt_tokens(self.request)),
             cap_micros=self.effective.max_cost_micros,
             terms=self.terms,
             max_tokens_default=min(policy.max_tokens_default, most_output or policy.max_tokens_default),
@@ -136,8 +137,10 @@ class Asked:
 
     def _bound(self) -> Worst | None:
         """What bounds the charge: a cap of the request's, or a limit in money, for which all prices must be known."""
-        is_in_money = self.terms.provider_cost and counts(self.limited, MICROS)
-        return self.worst if is_in_money or self.effective.max_cost_micros is not None else None
+        if not self.terms.factor:
+            return None
+        is_bounded = self.effective.max_cost_micros is not None or counts(self.limited, MICROS)
+        return self.worst if is_bounded else None
 
     def _free_vendors(self) -> frozenset[str]:
         own, managed = self.workspace.own_keys, self.parts.router.offers.is_managed

@@ -167,7 +167,9 @@ class Attempt:
         return min(bounds, key=lambda bound: bound[0], default=(math.inf, DeadlineExceeded(_DEADLINE)))
 
 
-_DEADLINE = "No model answered before the request's deadline. Try again, or allow more time with routing.deadline_ms."
+_DEADLINE = (
+    "No model answered before the request's deadline. Allow more time with routing.deadline_ms, or ask for less."
+)
 _PLATFORM = "The answer took longer than the gateway's platform allows. Ask for a shorter answer."
-_FIRST_TOKEN = "The model sent no token in time. Try again, or allow more time with routing.first_token_ms."
+_FIRST_TOKEN = "The model sent no token in time. Allow more time with routing.first_token_ms, or name another model."
 _SILENT = "The model stopped sending before its answer was complete. Send the request again."

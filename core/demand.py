@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from core.accounts.limits import Limited, counts
 from core.catalog.model import Target
@@ -61,13 +60,12 @@ def within(request: ChatRequest, most_output: int | None, target: Target) -> Cha
 
 
 def _most(worst: Worst, targets: Sequence[Target], terms: Terms) -> Amount:
-    factor = (1 + terms.markup) * (1 - terms.discount) if terms.provider_cost else Fraction(0)
     micros, tokens = 0, 0
     for target in targets:
         tokens = max(tokens, sum(worst.tokens(target.max_output_tokens)))
         # On its own account an organisation pays the host itself.
         prices = target.host.prices_at(worst.at_s) if target.owner is None else None
         if prices is not None:
-            pico = worst.dearest(prices, target.max_output_tokens) * factor + terms.guardrail_pico
+            pico = worst.dearest(prices, target.max_output_tokens) * terms.factor + terms.guardrail_pico
             micros = max(micros, -int(-pico // PICO_PER_MICRO))
     return Amount(micros, tokens)

@@ -60,6 +60,11 @@ class Exchange:
         return {} if self._walk is None else self._walk.account.holding.known_headers()
 
     @property
+    def failure_headers(self) -> Mapping[str, str]:
+        """What an answer says that failed after it had been started: what it is charged, and what is left of limits."""
+        return {} if self._walk is None else self._walk.failure_headers
+
+    @property
     def is_served(self) -> bool:
         """Whether the answer is complete and settled; what is left of a stream are its closing frames."""
         return self._walk is not None and self._walk.is_served
@@ -104,7 +109,7 @@ class Exchange:
         try:
             head = await self._walk.start()
         except GatewayError as error:
-            error.headers = holding.known_headers()
+            error.headers = self.failure_headers
             raise
         return replace(head, headers={**head.headers, **await holding.headers()})
 
@@ -124,8 +129,7 @@ class Exchange:
 
     def error_frame(self, error: GatewayError) -> bytes:
         """The frames that end a stream whose head went out before `start` failed."""
-        renderer = self._renderer() if self._walk is None else self._walk.shown.renderer(None)
-        return renderer.error(error)
+        return self._renderer().error(error) if self._walk is None else self._walk.error_frame(error)
 
     def _renderer(self) -> StreamRenderer:
         """A renderer for a stream that nobody serves yet: its model is the name that was asked for."""

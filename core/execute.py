@@ -22,6 +22,8 @@ from core.errors import (
     InternalError,
     NoContent,
     OwnKeyFailure,
+    PaymentRequired,
+    RateLimited,
     Recovery,
     UpstreamFailure,
     UpstreamRateLimited,
@@ -269,6 +271,8 @@ def verdict(failures: list[GatewayError], possible: int) -> GatewayError:
         failures: Each attempt's failure, in order; at least one.
         possible: How many attempts the plan had room for.
     """
+    # A limit that the failed attempt used up is no reason to tell in place of that failure.
+    failures = [error for error in failures if not isinstance(error, PaymentRequired | RateLimited)] or failures
     for kinds in (DeadlineExceeded, UpstreamRejected | ContextTooLong, InternalError):
         found = next((error for error in failures if isinstance(error, kinds)), None)
         if found is not None:
@@ -284,11 +288,12 @@ def verdict(failures: list[GatewayError], possible: int) -> GatewayError:
     last = failures[-1]
     if isinstance(last, UpstreamFailure):
         code = "upstream_error" if len(failures) == 1 or possible == 1 else "all_attempts_failed"
-        return UpstreamFailure(_FAILED, code=code, detail=last.detail, upstream_status=last.upstream_status)
+        tried = "once" if len(failures) == 1 else f"{len(failures)} times"
+        return UpstreamFailure(_FAILED % tried, code=code, detail=last.detail, upstream_status=last.upstream_status)
     return last
 
 
 _NO_CONTENT = "The model returned an empty answer. Try again, or allow more tokens."
 _RATE_LIMITED = "Every host of the model asks to wait. Try again later, or name another model."
-_FAILED = "The model could not be reached or failed to answer. Try again, or name another model."
+_FAILED = "The model could not be reached or failed to answer; the gateway tried %s. Name another, or ask again later."
 _INTERNAL = "The gateway failed. The fault was logged under the request id."

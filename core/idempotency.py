@@ -118,6 +118,11 @@ class IdempotentExchange:
         """What an answer says of limits whose head goes out before `start` is done."""
         return self._exchange.limit_headers
 
+    @property
+    def failure_headers(self) -> Mapping[str, str]:
+        """What an answer says that failed after it had been started."""
+        return self._exchange.failure_headers
+
     async def start(self) -> Head:
         """The head of the answer, or of the one that was given before.
 

@@ -165,6 +165,9 @@ def price(usage: Usage, prices: Prices) -> Cost:
     return Cost(factor * read, factor * written, factor * beside)
 
 
+_NOTHING = Fraction(0)
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What an organisation pays on top of a host's price.
@@ -177,6 +180,11 @@ class Terms:
     discount: Fraction = Fraction(0)
     guardrail_pico: int = 0
     provider_cost: bool = True
+
+    @property
+    def factor(self) -> Fraction:
+        """What a host's price is multiplied by; 0 where nothing of it is charged, whatever it is."""
+        return _factor(self.markup, self.discount) if self.provider_cost else _NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +206,7 @@ def charge(costs: Sequence[Cost], terms: Terms) -> Charge:
     """
     first, *others = costs or (NO_COST,)
     cost = sum(others, first)
-    factor = _factor(terms.markup, terms.discount) if terms.provider_cost else Fraction(0)
+    factor = terms.factor
     # In whole numbers over one denominator: exact as fractions are, at a tenth of their price.
     over = math.lcm(cost.input.denominator, cost.output.denominator, cost.request.denominator) * factor.denominator
     read, written, asked = (
@@ -217,7 +225,6 @@ def charge(costs: Sequence[Cost], terms: Terms) -> Charge:
 
 @lru_cache(maxsize=1024)
 def _factor(markup: Fraction, discount: Fraction) -> Fraction:
-    """What a host's price is multiplied by."""
     return (1 + markup) * (1 - discount)
 
 

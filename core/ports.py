@@ -54,7 +54,8 @@ class Ledger(Protocol):
         ...
 
     async def mark(self, record: Record) -> None:
-        """Note the attempts so far on a record that is still open, but no lease; otherwise do nothing."""
+        """Note the attempts so far, one under way with what its host reported until now, on a record that is still
+        open, but no lease; otherwise do nothing."""
         ...
 
     async def settle(self, record: Record) -> bool:
@@ -174,8 +175,8 @@ class Directory(Protocol):
         """The organisation's keys, oldest first."""
         ...
 
-    async def save_key(self, key: Key) -> None:
-        """Write a key; one with the same digest is replaced."""
+    async def save_key(self, key: Key, before: Key | None = None) -> bool:
+        """Write a key in the place of the one with its digest; False and nothing if that is not `before`, if given."""
         ...
 
     async def organisation(self, org: str) -> Organisation | None:

@@ -107,8 +107,18 @@ class Presentation:
             terms=terms,
         )
 
+    def failure_headers(self, settlement: Settlement | None) -> Mapping[str, str]:
+        """What an answer that failed says of its charge; nothing where no host reported any usage."""
+        if settlement is None or settlement.usage is None or settlement.charge is None:
+            return {}
+        return answer_headers(self.header_prefix, self.request_id, cost_micros=settlement.charge.total)
+
+    def failure_usage(self, served: Target | None, seen: Seen, settlement: Settlement) -> Mapping[str, Json] | None:
+        """The same within a stream."""
+        return None if settlement.usage is None else self.usage(served, seen, settlement)
+
     def usage(
-        self, served: Target, seen: Seen, settlement: Settlement, repair: str | None = None
+        self, served: Target | None, seen: Seen, settlement: Settlement, repair: str | None = None
     ) -> Mapping[str, Json]:
         """The usage object."""
         return usage_object(
@@ -117,7 +127,7 @@ class Presentation:
             latency_ms=settlement.latency_ms,
             ttft_ms=settlement.ttft_ms,
             truncated=_truncated(seen),
-            dropped_params=self.ready.disposed[served.model.id, served.name].reported,
+            dropped_params=self.ready.disposed[served.model.id, served.name].reported if served else (),
             structured_output_repair=repair,
         )
 

@@ -20,7 +20,7 @@ class AttemptRow:
     `usage` is what the host reported, None when it reported nothing; `cost` prices it, exactly, None while the host's
     price is unknown. `charged` says whether the caller pays for it. `ms` is how long it took.
     `own_key` tells that the organisation's own key was used: it pays the host itself, and nothing here.
-    `likely_pico` is what the host probably asks for a call that told no usage because our process died; it is never
+    `likely_pico` is what the host probably asks for a call that was under way when our process died; it is never
     charged.
     """
 

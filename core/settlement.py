@@ -10,7 +10,7 @@ from core.accounts.charges import attempt_row, charged_usage, request_charge
 from core.catalog.model import Target
 from core.chat import Json, Usage
 from core.errors import GatewayError, OwnKeyFailure, StoreUnavailable, UpstreamFailure
-from core.execute import AttemptEnded
+from core.execute import AttemptBegan, AttemptEnded
 from core.holding import Holding
 from core.money import Charge, Terms
 from core.parts import Parts
@@ -69,6 +69,9 @@ class Account:
         self._ended_ms: list[int] = []
         self._spills = 0
         self._settled: tuple[Record, GatewayError | None, asyncio.Task[None]] | None = None
+        self._under_way: AttemptBegan | None = None
+        self._likely: Callable[[], Fraction | None] | None = None
+        self._noted = self._reported()
         self._opening = parts.background.start(self._open())
         self._marking = self._opening
         self._heard = parts.clock.monotonic()
@@ -96,18 +99,22 @@ class Account:
         """Note that something was heard of the request."""
         self._heard = self._parts.clock.monotonic()
 
-    def mark(self, target: Target, ms: int, likely_pico: Callable[[], Fraction | None]) -> None:
-        """Note the attempts so far, and the one that now serves, on the open record. Nobody waits for it.
+    def began(self, step: AttemptBegan) -> None:
+        """Note the attempt that is under way."""
+        self._under_way, self._likely = step, None
+
+    def mark(self, likely_pico: Callable[[], Fraction | None]) -> None:
+        """Note the attempts so far, and the one under way, which serves, on the open record. Nobody waits for it.
 
         Args:
-            target: The host that serves.
-            ms: How long its attempt took until now.
-            likely_pico: What it probably asks for the answer, in pico-dollars, or None; asked once it is written.
+            likely_pico: What its host probably asks for the answer, in pico-dollars, or None; asked once it is written.
         """
-        self._marking = self._parts.background.start(self._mark(self.rows, target, ms, likely_pico, self._marking))
+        self._likely = likely_pico
+        self._marking = self._parts.background.start(self._mark(self._marking))
 
     def ended(self, step: AttemptEnded, estimate: Usage | None = None) -> None:
         """Add an attempt. `estimate` stands for the usage that a host which served did not report."""
+        self._under_way = None
         error = step.error
         self._parts.router.health.note(step.target, error, step.ms, step.ttft_ms, self._parts.clock.now())
         reported = step.usage if step.usage is not None or error is not None else estimate
@@ -130,9 +137,18 @@ class Account:
             )
         )
 
-    def left(self, target: Target, ms: int, usage: Usage | None) -> None:
-        """Add the attempt that was under way when its caller left."""
-        self._add(attempt_row(target, "caller_left", ms, usage, self._record.created_ms / 1000))
+    def left(self, estimate: Callable[[Target], Usage] | None) -> None:
+        """Add the attempt that was under way when its caller left, if one was.
+
+        Args:
+            estimate: What it used where its host reported nothing; None where nothing is charged then.
+        """
+        if self._under_way is not None:
+            target, usage = self._under_way.target, self._under_way.attempt.usage
+            if usage is None and estimate is not None:
+                usage = estimate(target)
+            self._add(self._row_under_way(self._under_way, "caller_left", usage))
+            self._under_way = None
 
     async def settle(
         self,
@@ -207,24 +223,31 @@ class Account:
         # Another try comes with the next third of the lease.
         with suppress(StoreUnavailable):
             await self._parts.store.renew(record.org, record.request_id, record.lease_until_ms)
+        if self._noted != self._reported():
+            self._marking = self._parts.background.start(self._mark(self._marking))
 
-    async def _mark(
-        self,
-        rows: tuple[AttemptRow, ...],
-        target: Target,
-        ms: int,
-        likely_pico: Callable[[], Fraction | None],
-        before: "asyncio.Task[None]",
-    ) -> None:
+    async def _mark(self, before: "asyncio.Task[None]") -> None:
         await before
         if self._settled is not None:
             return
-        own_key = target.owner is not None
-        likely = None if own_key else likely_pico()
-        row = AttemptRow(target.model.id, target.name, LOST, ms, likely_pico=likely, own_key=own_key)
-        record = replace(self._record, attempts=(*rows, row), model=target.model.id)
+        noted, record = self._reported(), replace(self._record, attempts=self.rows)
+        if self._under_way is not None:
+            row = self._row_under_way(self._under_way, LOST, self._under_way.attempt.usage)
+            if self._likely is not None:
+                likely = None if row.own_key else self._likely()
+                row, record = replace(row, likely_pico=likely), replace(record, model=row.model)
+            record = replace(record, attempts=(*record.attempts, row))
         with suppress(StoreUnavailable):
             await self._parts.store.mark(record)
+            self._noted = noted
+
+    def _reported(self) -> tuple[object, ...]:
+        """What hosts told until now, as far as it would be charged."""
+        return len(self._rows), None if self._under_way is None else self._under_way.attempt.usage
+
+    def _row_under_way(self, began: AttemptBegan, outcome: str, usage: Usage | None) -> AttemptRow:
+        ms = round((self._parts.clock.monotonic() - began.attempt.started) * 1000)
+        return attempt_row(began.target, outcome, ms, usage, self._record.created_ms / 1000)
 
     async def _keep(self, record: Record) -> None:
         clock = self._parts.clock

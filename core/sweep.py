@@ -9,6 +9,7 @@ from core.errors import StoreUnavailable
 from core.money import Terms
 from core.ports import Clock, Store
 from core.record import LOST, Record, settled
+from core.surfaces.decision import attempted
 from core.workspace import Workspace
 
 EVERY_S: Final = 60.0
@@ -51,10 +52,14 @@ async def sweep(store: Store, now_ms: int, limit: int) -> list[Record]:
 def given_up(record: Record, workspace: Workspace | None, now_ms: int) -> Record:
     """An open record as it is settled when nobody comes back for it.
 
-    Its attempts are those that were noted on it. One that was under way told no usage: it is not charged, whatever its
-    host asks for it (the contract, section 3).
+    Its attempts are those that were noted on it, one that was under way included: what its host had reported is
+    charged, and nothing else, whatever it asks for it (the contract, section 3).
     """
     terms = Terms() if workspace is None else terms_of(workspace)
+    shown = record.decision
+    if record.attempts:
+        model = record.model or record.attempts[-1].model
+        shown = attempted(shown, model=model, attempts=record.attempts, terms=terms)
     return settled(
         record,
         outcome=LOST,
@@ -62,6 +67,7 @@ def given_up(record: Record, workspace: Workspace | None, now_ms: int) -> Record
         usage=charged_usage(record.attempts),
         charge=request_charge(record.attempts, terms),
         settled_ms=now_ms,
+        decision=shown,
     )
 
 

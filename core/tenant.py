@@ -1,6 +1,6 @@
 """Who calls: organisations, their keys and plans, as values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -91,6 +91,8 @@ class Key:
 
     Times are Unix milliseconds, None while they do not apply; `last_used_ms` may lag by an hour. `policies` names the
     routing policies it may use, the first being its default; `models` the only models it may name, None for all.
+    `counted_as` is the id of the key that its use is counted with under limits, None for its own: one that took another
+    one's place counts on where that one stood. `successor` is the id of the key that took its place.
     """
 
     digest: str
@@ -106,6 +108,17 @@ class Key:
     scopes: tuple[Scope, ...] = tuple(Scope)
     limits: Limits = Limits()
     last_used_ms: int | None = None
+    counted_as: str | None = None
+    successor: str | None = None
+
+    def is_as(self, other: "Key") -> bool:
+        """Whether nothing differs but when they were last used, which is noted beside all other changes."""
+        return replace(self, last_used_ms=other.last_used_ms) == other
+
+    @property
+    def counter_id(self) -> str:
+        """The id of the key that its use is counted with."""
+        return self.counted_as or self.id
 
     def is_live(self, now_ms: int) -> bool:
         """Whether the key may be used at that time."""

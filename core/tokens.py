@@ -1,5 +1,7 @@
 """Estimates tokens where nobody counted them; whoever uses the figure says that it is an estimate."""
 
+import math
+import re
 from typing import Final
 
 BYTES_PER_TOKEN: Final = 4
@@ -38,6 +40,26 @@ _BY_LEAD: Final = (
 )
 
 
+# What a text makes at most. An estimate is far off where it is made of what no word holds, so that is counted by its
+# bytes: no vocabulary that is made of bytes needs more tokens than those.
+_MARGIN: Final = 1.5
+_WORD: Final = 10
+"""Characters of most words, in prose and in code; most of what is longer are keys, base64 and the like."""
+
+_MOST_PER_BYTE: Final = 0.5
+"""Of the usual characters of the scripts below; vocabularies of half the size still stay below it for their texts."""
+
+_LONGER: Final = re.compile(b"[A-Za-z0-9]{%d,}" % (_WORD + 1))
+_CONTROLS: Final = bytes((*range(32), 127))
+_UNUSUAL: Final = re.compile(
+    "[^\x00-\x7f"
+    "\u0401\u0404\u0406\u0407\u0410-\u044f\u0451\u0454\u0456\u0457\u0490\u0491"  # Cyrillic
+    "\u060c\u061b\u061f\u0621-\u064a\u0660-\u0669\u067e\u0686\u0698\u06a9\u06af\u06cc"  # Arabic
+    "\u0900-\u097f\u1ea0-\u1ef9\u2010-\u2027"  # Devanagari, Vietnamese, dashes and quotes
+    "\u3000-\u303f\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff00-\uffef]+"  # Chinese, Japanese, Korean
+)
+
+
 def estimated_tokens(utf8_bytes: int) -> int:
     """Tokens that text of that many UTF-8 bytes makes, roughly; rounded up. Use it where the text itself is gone."""
     return -(-utf8_bytes // BYTES_PER_TOKEN)
@@ -60,8 +82,33 @@ def estimated_text_tokens(text: str) -> int:
     return round(_tokens(seen) * size / len(seen))
 
 
+def most_text_tokens(text: str) -> int:
+    """What a text makes at most, in tokens: what its limits are held to while nobody has counted it.
+
+    For prose and code that is up to twice what they make. What no language writes is counted by its bytes, but for
+    made-up words of usual letters, which can make half as much again. Takes as long as the text is.
+    """
+    held = text.encode("utf-8", "replace")
+    size = len(held)
+    longer = _LONGER.findall(held)
+    most = _MARGIN * _plain_tokens(held, len(text.split()))
+    most += sum(map(len, longer)) - _WORD * len(longer) + size - len(held.translate(None, _CONTROLS))
+    if not text.isascii():
+        unusual = sum(len(run.encode("utf-8", "replace")) for run in _UNUSUAL.findall(text))
+        most += unusual + _MOST_PER_BYTE * (len(held.translate(None, _ASCII)) - unusual)
+    return min(size, math.ceil(most))
+
+
 def _tokens(text: str) -> float:
     held = text.encode("utf-8", "replace")
+    tokens = _plain_tokens(held, len(text.split()))
+    if text.isascii():
+        return tokens
+    return tokens + _foreign_tokens(held, len(text) - len(held) + len(held.translate(None, _ASCII)))
+
+
+def _plain_tokens(held: bytes, words: int) -> float:
+    """The tokens of so many words, and of what is written in ASCII."""
     size = len(held)
     letters = size - len(held.translate(None, _LETTERS))
     digits = size - len(held.translate(None, _DIGITS))
@@ -69,8 +116,8 @@ def _tokens(text: str) -> float:
     lines, tabs = held.count(b"\n"), held.count(b"\t")
     plain = size - len(held.translate(None, _ASCII))
     marks = plain - letters - digits - lines - tabs - held.count(b" ") - held.count(b"\r")
-    tokens = (
-        PER_WORD * len(text.split())
+    return (
+        PER_WORD * words
         + PER_LETTER * letters
         + PER_CAPITAL * capitals
         + PER_DIGIT * digits
@@ -78,7 +125,6 @@ def _tokens(text: str) -> float:
         + PER_LINE * lines
         + PER_INDENT * held.count(b"  ")
     )
-    return tokens if plain == size else tokens + _foreign_tokens(held, len(text) - plain)
 
 
 def _foreign_tokens(held: bytes, characters: int) -> float:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from core.chat import Json
 from core.counters import EVER
-from core.ports import Store, Totals
+from core.ports import Limiter, Store, Totals
 from core.reservation import ORGANISATION
 from core.surfaces.credits import credits_object
 from core.surfaces.usage_question import UsageQuestion
@@ -37,15 +37,23 @@ async def credits_report(store: Store, workspace: Workspace, now_ms: int) -> Map
     complete = await store.complete_until(org, now_ms)
     quarters = range(int(month.timestamp()) * 1000 // QUARTER_MS, now_ms // QUARTER_MS + 1)
     spent = sum(total.counts.cost_micros for total in await store.totals(org, quarters, frozenset()))
-    balance = None
-    if workspace.plan.is_prepaid:
-        # The counter that requests are refused by: what they may yet use while they run is taken off.
-        standing = (await store.standings(org, [ORGANISATION]))[ORGANISATION]
-        balance = workspace.organisation.credit_micros - standing.counters.get(EVER, 0)
     return credits_object(
         workspace,
         month=month.strftime("%Y-%m"),
         spent_micros=spent,
-        balance_micros=balance,
+        balance_micros=await balance(store, workspace),
         complete_until_ms=complete,
     )
+
+
+async def balance(limiter: Limiter, workspace: Workspace) -> int | None:
+    """What an organisation has left of its credits, in micro-dollars; None where its plan does not have it pay first.
+
+    Raises:
+        StoreUnavailable: It cannot be read.
+    """
+    if not workspace.plan.is_prepaid:
+        return None
+    # The counter that requests are refused by: what they may yet use while they run is taken off.
+    standing = (await limiter.standings(workspace.organisation.id, [ORGANISATION]))[ORGANISATION]
+    return workspace.organisation.credit_micros - standing.counters.get(EVER, 0)

@@ -1,7 +1,7 @@
 """Walks the plan of one request, from its first call to its settled record."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from core.attempt import Batch
 from core.catalog.model import Target
-from core.chat import ChatRequest, Usage
+from core.chat import ChatRequest, Json, Usage
 from core.decision import Plan
 from core.demand import within
 from core.errors import GatewayError, InternalError, StoreUnavailable
@@ -51,9 +51,9 @@ class Walk:
         self._ttft_s: float | None = None
         self._latest: tuple[Event, ...] = ()
         self._is_settled = False
+        self._settlement: Settlement | None = None
         self._is_broken = False
         self._leaving: asyncio.Task[None] | None = None
-        self._open: AttemptBegan | None = None
         self._steps = self._execute(ready.plan, ready.request)
 
     async def start(self) -> Head:
@@ -83,7 +83,7 @@ class Walk:
             async for step in self._steps:
                 if isinstance(step, Failed):
                     await self._settle("interrupted", step.error)
-                    yield renderer.error(step.error)
+                    yield renderer.error(step.error, self._failure_usage())
                     return
                 if self._take(step, keep_text=False) and (frames := renderer.events(self._latest)):
                     yield frames
@@ -104,6 +104,17 @@ class Walk:
         if not self._is_settled:
             self._is_settled = True
             self._leaving = self._parts.background.start(self._settle_left())
+            if self._is_broken:  # whose caller is still there, and is told what it came to
+                await asyncio.wait([self._leaving])
+
+    @property
+    def failure_headers(self) -> Mapping[str, str]:
+        """What its failure says of the charge, and of the limits, once it is settled."""
+        return {**self.shown.failure_headers(self._settlement), **self.account.holding.known_headers()}
+
+    def error_frame(self, error: GatewayError) -> bytes:
+        """The frames that end a stream whose head went out before an attempt had committed, or which broke."""
+        return self.shown.renderer(self._served).error(error, self._failure_usage())
 
     async def outcome(self) -> Outcome | None:
         """What came of the request, once it is settled; to be asked after `leave`."""
@@ -165,14 +176,14 @@ class Walk:
     def _take(self, step: AttemptBegan | AttemptEnded | Committed | EventBatch, *, keep_text: bool) -> bool:
         """Note a step; True when it brought events, which are the latest then."""
         if isinstance(step, AttemptBegan):
-            self._open = step
+            self.account.began(step)
         elif isinstance(step, AttemptEnded):
             self._ended(step)
         elif isinstance(step, Committed):
             self._served, self._ttft_s = step.target, step.ttft_s
             # A whole answer is all there by now, and settled at once, unless it is asked for once more.
             if self.ready.request.stream or self.ready.policy.reask_json:
-                self.account.mark(step.target, self._attempt_ms(), partial(self._likely_pico, step.target))
+                self.account.mark(partial(self._likely_pico, step.target))
         else:
             self.account.alive()
             self._seen.note(step.events, keep_text=keep_text)
@@ -184,17 +195,16 @@ class Walk:
         ready, at_s = self.ready, self._record.created_ms / 1000
         return likely_pico(ready.request, ready.decision, target, at_s)
 
-    def _attempt_ms(self) -> int:
-        """How long the attempt that is under way has taken until now."""
-        return 0 if self._open is None else round((self._parts.clock.monotonic() - self._open.attempt.started) * 1000)
-
     def _ended(self, step: AttemptEnded) -> None:
-        self._open = None
         needs_estimate = step.error is None and step.usage is None
         self.account.ended(step, self._estimate(step.target) if needs_estimate else None)
 
     def _mint(self, choice: int, call: int) -> str:
         return "call_" + sha256(f"{self._record.request_id}/{choice}/{call}".encode()).hexdigest()[:24]
+
+    def _failure_usage(self) -> Mapping[str, Json] | None:
+        settlement = self._settlement
+        return None if settlement is None else self.shown.failure_usage(self._served, self._seen, settlement)
 
     def _target(self) -> Target:
         if self._served is None:
@@ -229,7 +239,7 @@ class Walk:
         choices = self._seen.reply.choices
         finish = choices[0].finish if choices else None
         is_timed = self._ttft_s is not None and self.ready.request.stream
-        return await self.account.settle(
+        self._settlement = await self.account.settle(
             outcome,
             decision=self.shown.routing(self._served, self.account.rows, self._seen, self.account.terms, full=True),
             model=self._served.model.id if self._served else None,
@@ -238,15 +248,11 @@ class Walk:
             upstream_finish_reason=self._seen.upstream_finish_reason,
             error=error,
         )
+        return self._settlement
 
     async def _settle_left(self) -> None:
-        if self._open is not None:
-            target, attempt = self._open.target, self._open.attempt
-            usage = attempt.usage
-            is_delivered = self._served is not None and self.ready.request.stream and not self._is_broken
-            if usage is None and is_delivered:
-                usage = self._estimate(target)
-            self.account.left(target, self._attempt_ms(), usage)
+        is_delivered = self._served is not None and self.ready.request.stream and not self._is_broken
+        self.account.left(self._estimate if is_delivered else None)
         if self._is_broken:
             await self._settle("failed", InternalError("The gateway failed while it answered."))
         else:

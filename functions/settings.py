@@ -1,6 +1,7 @@
 """The environment as one frozen value; the only reader of `os.environ`."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -8,6 +9,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 PREFIX = "HEADRACE_"
+# What pydantic says before the matter: nobody who sets a variable gave an "input".
+_OF_PYDANTIC = re.compile(r"^(Value error, |(Input|String) (?=should ))")
 
 
 class SettingsError(ValueError):
@@ -112,6 +115,12 @@ def remember_trace(header: str | None) -> None:
         os.environ["_X_AMZN_TRACE_ID"] = header
 
 
+def unknown_settings(variables: Mapping[str, str]) -> list[str]:
+    """The names of variables that look like settings and are none, so that they have no effect."""
+    known = {f"{PREFIX}{field.upper()}" for field in Settings.model_fields}
+    return sorted(name for name in variables if name.startswith(PREFIX) and name not in known)
+
+
 def read_settings(variables: Mapping[str, str]) -> Settings:
     """Read the settings from variables.
 
@@ -124,9 +133,8 @@ def read_settings(variables: Mapping[str, str]) -> Settings:
         return Settings.model_validate(given)
     except ValidationError as error:
         lines = [
-            f"{PREFIX}{'_'.join(str(part) for part in problem['loc']).upper()}: {problem['msg']}"
-            if problem["loc"]
-            else problem["msg"]
+            "".join(f"{PREFIX}{str(part).upper()}: " for part in problem["loc"][:1])
+            + _OF_PYDANTIC.sub("", problem["msg"])
             for problem in error.errors(include_url=False)
         ]
         raise SettingsError("\n".join(lines)) from None

@@ -22,7 +22,8 @@ COLUMNS = (
     "32",
     "chunks/s, 8",
     "gap p99 ms",
-    "CPU µs/request",
+    "CPU µs/request, 1",
+    "8",
     "CPU µs/chunk",
     "MB",
 )
@@ -35,7 +36,8 @@ class Row:
     `added_ms` is what it adds to the whole answer, `first_token_ms` to its first token, each at the 50th, 95th and
     99th percentile of the differences to the direct calls beside it; of the direct call itself they are its own times.
     `per_second` has requests a second by connections. Processor time is the target's own, with one request at a time
-    where that was measured, in microseconds; `cpu_chunk_us` is that of a whole stream, shared by its chunks.
+    where that was measured, in microseconds; `cpu_busy_us` is the same with eight at a time, `cpu_chunk_us` that of a
+    whole stream, shared by its chunks.
     `gap_p99_ms` is the time between two reads of a paced stream, at the 99th percentile.
     """
 
@@ -46,6 +48,7 @@ class Row:
     per_second: dict[int, float]
     chunks_per_second: float | None
     cpu_us: float
+    cpu_busy_us: float | None
     cpu_chunk_us: float | None
     gap_p99_ms: float | None
     resident_mb: float
@@ -60,6 +63,7 @@ class Row:
             _count(self.chunks_per_second),
             "" if self.gap_p99_ms is None else f"{self.gap_p99_ms:.1f}",
             _count(self.cpu_us),
+            _count(self.cpu_busy_us),
             "" if self.cpu_chunk_us is None else f"{self.cpu_chunk_us:.1f}",
             f"{self.resident_mb:.0f}",
         )
@@ -86,6 +90,7 @@ def row_of(found: Found) -> Row:
         per_second=per_second,
         chunks_per_second=per_second[8] * workload.chunks if workload.chunks and 8 in per_second else None,
         cpu_us=cpu_us,
+        cpu_busy_us=median(load.cpu_us for load in found.loads[8]) if 8 in found.loads else None,
         cpu_chunk_us=cpu_us / workload.chunks if workload.chunks else None,
         gap_p99_ms=_gap_p99_ms(workload, found.timings),
         resident_mb=found.resident_mb,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.routing.prompts import read_prompts
-from core.tokens import estimated_text_tokens
+from core.tokens import estimated_text_tokens, most_text_tokens
 
 COUNTS: Final = Path(__file__).with_name("token_counts.tsv")
 LEAST: Final = 40
@@ -21,10 +21,11 @@ LEAST: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A text's language, what we estimate, and what each vocabulary makes of it."""
+    """A text's language, what we estimate and at most expect, and what each vocabulary makes of it."""
 
     language: str
     estimated: int
+    most: int
     real: tuple[int, ...]
 
     @property
@@ -51,7 +52,7 @@ def counted() -> list[Counted]:
             text = texts.get((source, language, task), "")
             counts = tuple(map(int, real))
             if zlib.crc32(text.encode()) == int(digest) and sum(counts) >= LEAST * len(counts):
-                found.append(Counted(language, estimated_text_tokens(text), counts))
+                found.append(Counted(language, estimated_text_tokens(text), most_text_tokens(text), counts))
     return found
 
 

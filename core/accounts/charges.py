@@ -61,7 +61,9 @@ def charged_usage(rows: Iterable[AttemptRow]) -> Usage | None:
 
 
 def request_charge(rows: Iterable[AttemptRow], terms: Terms) -> Charge | None:
-    """The charge for a request, or None while the price of a charged attempt is unknown."""
+    """The charge for a request, or None while the price of a charged attempt is unknown and is charged at all."""
+    if not terms.factor:
+        return charge((), terms)
     costs = [row.cost for row in rows if row.charged]
     known = [cost for cost in costs if cost is not None]
     return charge(known, terms) if len(known) == len(costs) else None

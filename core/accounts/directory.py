@@ -151,10 +151,10 @@ class CachedDirectory:
         """The organisation's keys, oldest first."""
         return await self._directory.keys(org)
 
-    async def save_key(self, key: Key) -> None:
-        """Write a key; one with the same digest is replaced."""
+    async def save_key(self, key: Key, before: Key | None = None) -> bool:
+        """Write a key in the place of the one with its digest; see `Directory.save_key`."""
         with self._changing(self._keys, key.digest):
-            await self._directory.save_key(key)
+            return await self._directory.save_key(key, before)
 
     async def delete_key(self, key: Key) -> None:
         """Forget a key; nothing happens where it is not there."""

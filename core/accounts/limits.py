@@ -78,7 +78,7 @@ def limited_by(workspace: Workspace, key: Key) -> tuple[Limited, ...]:
     """Whoever has limits that hold for a key's requests: the key itself, its organisation, both or neither."""
     organisation, plan = workspace.organisation, workspace.plan
     subjects = (
-        Limited(key_subject(key.id), key.limits),
+        Limited(key_subject(key.counter_id), key.limits),
         Limited(
             ORGANISATION,
             tightest(plan.limits, organisation.limits),

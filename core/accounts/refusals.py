@@ -58,8 +58,8 @@ def refused(refusal: Refusal) -> GatewayError:
     if refusal.counter == EVER:
         return PaymentRequired(
             f"The credits are not enough: {dollars(refusal.bound)} were paid in, {dollars(refusal.used)} of that are "
-            f"{_UNDER_WAY}, and this request may come to {dollars(refusal.asked)}. Add credits, or ask for fewer "
-            "tokens.",
+            f"{_UNDER_WAY}, and this request may come to {dollars(refusal.asked)}. Add credits, which "
+            "count within a minute, or ask for fewer tokens.",
             code="insufficient_credits",
         )
     if unit == MICROS:

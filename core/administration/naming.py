@@ -30,11 +30,11 @@ def check_vendor(catalog: Catalog, name: str, param: str) -> None:
     """Check that a vendor is there.
 
     Raises:
-        InvalidRequest: It is not; a near match is named.
+        InvalidRequest: It is not; a near match is named, or else all that there are.
     """
     if name not in catalog.vendors:
         import difflib  # twenty milliseconds that only a mistyped name is worth
 
         near = difflib.get_close_matches(name, catalog.vendors, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise InvalidRequest(f"There is no vendor {name!r}.{hint}", param=param)
+        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(catalog.vendors))}."
+        raise InvalidRequest(f"There is no vendor {name!r}. {hint}", param=param)

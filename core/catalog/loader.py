@@ -110,7 +110,7 @@ def load_catalog(
             without a host with them.
 
     Raises:
-        CatalogError: A file is wrong, or names a vendor that does not exist.
+        CatalogError: A file is wrong, names a vendor that does not exist, or has a host that `host_rules` refuses.
     """
     shipped_vendors, shipped = read_shipped(SHIPPED_FOLDER)
     vendors = {vendor.name: vendor for vendor in shipped_vendors}
@@ -119,6 +119,10 @@ def load_catalog(
         own_vendors, own_entries = _read(text, name)
         vendors.update({vendor.name: vendor for vendor in own_vendors})
         _check_vendors(own_entries, vendors, text, name)
+        if not _is_compiled(text):
+            from core.catalog.host_rules import check_hosts  # compiled files were looked at when they were compiled
+
+            check_hosts([each.make() for each in own_entries], vendors, text, name)
         for each in own_entries:
             entries.pop(each.id, None)  # to the end, so that its aliases count
             entries[each.id] = each
@@ -128,13 +132,17 @@ def load_catalog(
 
 
 def _read(text: str, name: str) -> tuple[Iterable[Vendor], Sequence[Entry]]:
-    if text.startswith(MARK.decode()):
+    if _is_compiled(text):
         compiled = read_compiled(text.encode(), name)
         return compiled.vendors, compiled.entries
     from core.catalog.file import parse_catalog  # it brings pydantic: paid for by own files alone
 
     vendors, models = parse_catalog(text, name)
     return vendors, tuple(map(entry, models))
+
+
+def _is_compiled(text: str) -> bool:
+    return text.startswith(MARK.decode())
 
 
 def _check_vendors(entries: Sequence[Entry], vendors: Mapping[str, Vendor], text: str, name: str) -> None:

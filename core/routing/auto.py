@@ -9,6 +9,7 @@ from core.chat import ChatRequest
 from core.decision import Alternative, Decision, Objective, Plan
 from core.errors import Overloaded, Unprocessable
 from core.routing import sieves
+from core.routing.advice import advice, sentence
 from core.routing.board import HealthView
 from core.routing.chain import make_plan
 from core.routing.conversations import Served
@@ -69,7 +70,7 @@ def plan_auto(index: Index, wanted: Wanted) -> tuple[Plan, Decision]:
     found = qualities(index, wanted.reading)
     able = sieves.passed(index, _hard(index, wanted, ask, found))
     if not able.rows:
-        raise _nothing_left(able.excluded)
+        raise _nothing_left(able.excluded, wanted.effective)
     well = sieves.passed(index, sieves.health(index, wanted.view), able.rows)
     # Better a host that failed than none.
     rows = well.rows or able.rows
@@ -189,8 +190,10 @@ def _four_digits(value: float) -> float:
     return int(value * 10_000 + 0.5) / 10_000
 
 
-def _nothing_left(excluded: Mapping[str, Named]) -> Unprocessable:
-    """The failure that names every model with the reason, as far as there is room."""
+def _nothing_left(excluded: Mapping[str, Named], effective: Effective) -> Unprocessable:
+    """The failure that says what to change, and names every model with the reason, as far as there is room."""
+    counts = {code: len(models) for code, models in excluded.items()}
+    helps = advice(counts, is_narrowed=effective.is_narrowed) or ("ask for less",)
     left = MOST_NAMED
     reasons: list[str] = []
     for code, models in excluded.items():
@@ -200,6 +203,6 @@ def _nothing_left(excluded: Mapping[str, Named]) -> Unprocessable:
         names = [*named, f"{more} more"] if more else [*named]
         reasons.append(f"{code}: {', '.join(names)}")
     return Unprocessable(
-        f"No model can serve this request. {'; '.join(reasons)}. Ask for less, or widen the routing object.",
+        f"No model can serve this request. {sentence(helps)} Ruled out: {'; '.join(reasons)}.",
         code="no_eligible_model",
     )

@@ -3,10 +3,15 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from core.decision import Objective
 from core.routing.score import Entrant
+
+_Digits: TypeAlias = Callable[[float, int], str]
+"""Writes a number as it usually is written, with so many digits more."""
+
+_MORE_DIGITS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +49,11 @@ def _why(told: Told) -> str:
     if told.is_loop:
         return f"{pick.model} made the tool calls that are being answered, so it goes on."
     if best != pick:
+        scores = _apart(told.best_score, told.score, _hundredths)
+        by = "" if scores is None else f" ({scores[0]} to {scores[1]})"
         return (
             f"{pick.model} served this conversation before, as far as this gateway remembers, and {best.model} "
-            f"scores only a little higher ({told.best_score:.2f} to {told.score:.2f})."
+            f"scores only a little higher{by}."
         )
     if told.second is None:
         return f"{pick.model} is the only model that can serve this request."
@@ -73,11 +80,13 @@ def _beside(told: Told) -> str:
 def _by_quality(told: Told, pick: Entrant, second: Entrant) -> str:
     if not pick.is_measured:
         return _unmeasured(told, pick)
-    then = f", before {second.model} with {second.value:.2f}" if second.is_measured else ""
-    return (
-        f"{pick.model} is expected to do this {told.task} request best of {told.eligible} models: "
-        f"{pick.value:.2f}{then}."
-    )
+    if not second.is_measured:
+        values = _hundredths(pick.value, 0)
+    elif (pair := _apart(pick.value, second.value, _hundredths)) is None:
+        values = f"{_hundredths(pick.value, 0)}, and {second.model} about as well"
+    else:
+        values = f"{pair[0]}, before {second.model} with {pair[1]}"
+    return f"{pick.model} is expected to do this {told.task} request best of {told.eligible} models: {values}."
 
 
 def _unmeasured(told: Told, pick: Entrant) -> str:
@@ -98,8 +107,12 @@ def _by_latency(told: Told, pick: Entrant, second: Entrant) -> str:
     count = told.eligible
     if pick.ttft_ms is None:
         return f"No first-token time is known of the {count} models that can serve this request; {_promise(pick)}."
-    then = "" if second.ttft_ms is None else f", before {second.model} with about {second.ttft_ms:.0f} ms"
-    return f"{pick.model} is the quickest of {count} models to its first token: about {pick.ttft_ms:.0f} ms{then}."
+    times = f"about {pick.ttft_ms:.0f} ms"
+    if second.ttft_ms is not None:
+        is_apart = round(pick.ttft_ms) != round(second.ttft_ms)
+        then = f"before {second.model} with about {second.ttft_ms:.0f} ms" if is_apart else f"as is {second.model}"
+        times = f"{times}, {then}"
+    return f"{pick.model} is the quickest of {count} models to its first token: {times}."
 
 
 def _balanced(told: Told, pick: Entrant, second: Entrant) -> str:
@@ -125,13 +138,32 @@ def _promise(pick: Entrant) -> str:
 
 
 def _costs(pick: Entrant, second: Entrant) -> str:
-    then = "" if second.micros is None else f", where {second.model} costs about {_dollars(second.micros)}"
-    return f"about {_dollars(pick.micros or 0.0)}{then}"
+    micros = pick.micros or 0.0
+    if second.micros is None:
+        return f"about {_dollars(_two_digits(micros, 0))}"
+    pair = _apart(micros, second.micros, _two_digits)
+    if pair is None:
+        return f"about {_dollars(_two_digits(micros, 0))}, about as much as {second.model}"
+    return f"about {_dollars(pair[0])}, where {second.model} costs about {_dollars(pair[1])}"
 
 
-def _dollars(micros: float) -> str:
+def _apart(one: float, other: float, digits: _Digits) -> tuple[str, str] | None:
+    """Both numbers, with no more digits than tell them apart; None where a few more do not."""
+    pairs = ((digits(one, more), digits(other, more)) for more in range(_MORE_DIGITS + 1))
+    return next((pair for pair in pairs if float(pair[0]) != float(pair[1])), None)
+
+
+def _hundredths(value: float, more: int) -> str:
+    return f"{value:.{2 + more}f}"
+
+
+def _two_digits(micros: float, more: int) -> str:
     """Two digits that count, in dollars."""
     if micros <= 0:
-        return "nothing"
+        return "0"
     digits = max(2, 1 - math.floor(math.log10(micros / 1_000_000)))
-    return f"${micros / 1_000_000:.{digits}f}"
+    return f"{micros / 1_000_000:.{digits + more}f}"
+
+
+def _dollars(digits: str) -> str:
+    return "nothing" if digits == "0" else f"${digits}"

@@ -1,6 +1,6 @@
 """What a request shows without a model being asked: sizes, abilities it needs, what its text looks like."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, assert_never
 
@@ -21,13 +21,15 @@ from core.chat import (
 from core.routing.features import code_signs, maths_signs
 from core.routing.script import Script, script_of
 from core.routing.window import asked
-from core.tokens import estimated_text_tokens, estimated_tokens
+from core.tokens import estimated_text_tokens, estimated_tokens, most_text_tokens
 
 MESSAGE_TOKENS: Final = 4
 """What a message costs beside its content: role and marks around it."""
 
 IMAGE_TOKENS: Final = 800
 """About a photograph in full detail; vendors count between 250 and 1,600."""
+
+MOST_IMAGE_TOKENS: Final = 1_600
 
 AUDIO_BYTES_PER_TOKEN: Final = 800
 DOCUMENT_BYTES_PER_TOKEN: Final = 30
@@ -112,40 +114,73 @@ def _thinking(request: ChatRequest) -> bool | None:
 
 def prompt_tokens(request: ChatRequest) -> int:
     """An estimate of everything that is sent, in tokens."""
+    return _counted(request, _ESTIMATE)
+
+
+def most_prompt_tokens(request: ChatRequest) -> int:
+    """What everything that is sent comes to at most, in tokens.
+
+    Sound and documents, whose size tells little, count one and a half times their estimate.
+    """
+    return _counted(request, _MOST)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """How tokens are counted: of texts, of JSON, of an image, around a message, and by how much estimates of other
+    media are raised."""
+
+    text: Callable[[str], int]
+    form: Callable[[bytes], int]
+    image: int
+    around: int
+    margin: float
+
+
+_ESTIMATE: Final = _Counting(
+    estimated_text_tokens, lambda form: estimated_tokens(len(form)), IMAGE_TOKENS, MESSAGE_TOKENS, 1.0
+)
+_MOST: Final = _Counting(
+    most_text_tokens, lambda form: most_text_tokens(form.decode()), MOST_IMAGE_TOKENS, 2 * MESSAGE_TOKENS, 1.5
+)
+
+
+def _counted(request: ChatRequest, count: _Counting) -> int:
     schema = request.response_format.schema if request.response_format else None
     return (
-        sum(map(_message_tokens, request.messages))
-        + _tool_tokens(request.tools)
-        + (estimated_tokens(len(orjson.dumps(schema, default=dict))) if schema else 0)
+        sum(_message_tokens(message, count) for message in request.messages)
+        + _tool_tokens(request.tools, count)
+        + (count.form(orjson.dumps(schema, default=dict)) if schema else 0)
     )
 
 
-def _message_tokens(message: Message) -> int:
-    tokens = MESSAGE_TOKENS
+def _message_tokens(message: Message, count: _Counting) -> int:
+    tokens = count.around
     for part in message.parts:
         match part:
             case TextPart(text=text) | RefusalPart(refusal=text):
-                tokens += estimated_text_tokens(text)
+                tokens += count.text(text)
             case ImagePart():
-                tokens += IMAGE_TOKENS
+                tokens += count.image
             case AudioPart(data=data):
-                tokens += len(data) // AUDIO_BYTES_PER_TOKEN
+                tokens += round(count.margin * (len(data) // AUDIO_BYTES_PER_TOKEN))
             case FilePart(data=held):
-                tokens += max(LEAST_DOCUMENT_TOKENS, len(held or "") // DOCUMENT_BYTES_PER_TOKEN)
+                document = max(LEAST_DOCUMENT_TOKENS, len(held or "") // DOCUMENT_BYTES_PER_TOKEN)
+                tokens += round(count.margin * document)
             case _:
                 assert_never(part)
     for call in message.tool_calls:
-        tokens += MESSAGE_TOKENS + estimated_text_tokens(call.name) + estimated_text_tokens(call.arguments)
+        tokens += count.around + count.text(call.name) + count.text(call.arguments)
     for said in (message.reasoning_content, message.refusal, message.audio_transcript):
         if said:
-            tokens += estimated_text_tokens(said)
+            tokens += count.text(said)
     return tokens
 
 
-def _tool_tokens(tools: Iterable[FunctionTool | CustomTool]) -> int:
+def _tool_tokens(tools: Iterable[FunctionTool | CustomTool], count: _Counting) -> int:
     tokens = 0
     for tool in tools:
         form = tool.parameters if isinstance(tool, FunctionTool) else tool.format
-        tokens += MESSAGE_TOKENS + estimated_text_tokens(f"{tool.name} {tool.description or ''}")
-        tokens += estimated_tokens(len(orjson.dumps(form, default=dict))) if form else 0
+        tokens += count.around + count.text(f"{tool.name} {tool.description or ''}")
+        tokens += count.form(orjson.dumps(form, default=dict)) if form else 0
     return tokens

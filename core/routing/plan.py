@@ -1,5 +1,6 @@
 """Makes the plan for a model that the caller named: its hosts, in order, without those that cannot serve."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ from core.catalog.model import Model, StructuredOutput
 from core.chat import ChatRequest
 from core.decision import Alternative, Candidate, Decision, Plan
 from core.errors import GatewayError, InvalidRequest, Overloaded, Unprocessable
+from core.routing.advice import advice, sentence
 from core.routing.board import NOTHING_KNOWN, HealthView
 from core.routing.chain import make_plan
 from core.routing.policy import Effective
@@ -43,15 +45,16 @@ def plan_named(named: Named) -> tuple[Plan, Decision]:
     """
     request, model, effective = named.request, named.model, named.effective
     if not effective.allows(model.id):
+        beside = " or the routing object" if effective.is_narrowed else ""
         raise Unprocessable(
-            f"{model.id} is outside the policy {effective.policy.name!r} or the routing object. Name another model.",
+            f"{model.id} is outside the policy {effective.policy.name!r}{beside}. Name another model.",
             param="model",
             code="policy_violation",
         )
     _check_limit(named)
     kept = narrowed(tuple(named.candidates), _stages(named))
     if not kept.kept:
-        raise _nothing_left(model, named.candidates, kept)
+        raise _nothing_left(named, kept)
     spare = narrowed(tuple(named.fallbacks), _stages(named) if named.fallbacks else ())
     ordered = sorted(kept.kept, key=_host_order(named))
     targets = [candidate.target for candidate in (*ordered, *spare.kept)]
@@ -84,8 +87,9 @@ def _host_order(named: Named) -> Callable[[Candidate], tuple[bool, int, int]]:
     return key
 
 
-def _nothing_left(model: Model, candidates: Sequence[Candidate], narrowed: Narrowed) -> GatewayError:
-    if not candidates:
+def _nothing_left(named: Named, narrowed: Narrowed) -> GatewayError:
+    model = named.model
+    if not named.candidates:
         return Overloaded(f"No host of {model.id} can be used at the moment. Try again, or name another model.")
     for candidate, _ in narrowed.dropped:
         for field, reason in candidate.refused:
@@ -94,8 +98,8 @@ def _nothing_left(model: Model, candidates: Sequence[Candidate], narrowed: Narro
                     f"{model.id}: {reason} Name a model that supports it.", param=field, code="no_eligible_model"
                 )
             return InvalidRequest(f"{model.id}: {reason}", param=field, code="unsupported_parameter")
-    reasons = {code for _, code in narrowed.dropped}
-    if reasons == {"price_unknown"}:
+    reasons = Counter(code for _, code in narrowed.dropped)
+    if reasons.keys() == {"price_unknown"}:
         return Unprocessable(
             f"What {model.id} costs is not known (price_unknown), so a limit in money could not be kept. Name a model "
             "with a price.",
@@ -103,8 +107,9 @@ def _nothing_left(model: Model, candidates: Sequence[Candidate], narrowed: Narro
             code="no_eligible_model",
         )
     codes = ", ".join(sorted(reasons))
+    helps = advice(reasons, is_narrowed=named.effective.is_narrowed)
     return Unprocessable(
-        f"No host of {model.id} is left: {codes}. Widen the routing object, or name another model.",
+        f"No host of {model.id} is left: {codes}. {sentence((*helps, 'name another model'))}",
         code="no_eligible_model",
     )
 

@@ -19,6 +19,8 @@ THINKING_DEADLINE_MS: Final = 590_000
 STREAM_SILENCE_S: Final = 60.0
 """How long a host may be silent in a stream after its first token, unless the operator set another time."""
 
+_NO_WISHES: Final = Preferences()
+
 
 @dataclass(frozen=True, slots=True)
 class Effective:
@@ -26,6 +28,7 @@ class Effective:
 
     `models` are the ids of the only models that may serve, None for all, `exclude` those that may not. `asked_*` are
     times that the request itself set (ms). `stream_silence_s` is how long a host may be silent in a stream.
+    `is_narrowed` tells whether the request has wishes of its own.
     """
 
     policy: Policy
@@ -42,6 +45,7 @@ class Effective:
     asked_first_token: bool
     asked_deadline: bool
     stream_silence_s: float = STREAM_SILENCE_S
+    is_narrowed: bool = False
 
     def allows(self, model: str) -> bool:
         """Whether the model of that id may serve."""
@@ -114,6 +118,7 @@ def narrow(
         asked_first_token=preferences.first_token_ms is not None,
         asked_deadline=preferences.deadline_ms is not None,
         stream_silence_s=stream_silence_s,
+        is_narrowed=preferences != _NO_WISHES,
     )
 
 

@@ -21,6 +21,10 @@ _EVER_READ: Final = (*_ALWAYS_READ, "cache_write_5m", "cache_write_1h", "input_a
 _EVER_WRITTEN: Final = ("output", "reasoning", "output_audio")
 _CACHE_FIELDS: Final = ("prompt_cache_options", "prompt_cache_retention")
 
+# Whoever asks for these is never served in a dearer one. Elsewhere the host's own setting decides, or the tier has
+# another name there: OpenAI serves `fast` as `priority` (its API reference, read 2026-11-30).
+_PLAIN_TIERS: Final = ("default", "flex")
+
 
 def read_rate(rates: Rates, *, unusual: bool) -> int:
     """The dearest rate that a token of the prompt can meet."""
@@ -37,8 +41,9 @@ class Worst:
     """The most that a request can use, and what it may cost.
 
     `output_tokens` bounds one answer. `calls` is 2 where the answer may be asked for again. `is_unusual` tells of
-    caching, images or sound, which have rates of their own. `limit` is in pico-dollars of the host's price, None for
-    no cap. At `free_vendors` it costs nothing, whatever they ask: they are called on the organisation's own key alone.
+    caching, images or sound, which have rates of their own. `service_tier` is what the request asks for, "" for
+    nothing. `limit` is in pico-dollars of the host's price, None for no cap. At `free_vendors` it costs nothing,
+    whatever they ask: they are called on the organisation's own key alone.
     """
 
     prompt_tokens: int
@@ -61,10 +66,20 @@ class Worst:
         return self.limit is None or self.dearest(prices, output_limit) <= self.limit
 
     def dearest(self, prices: Prices, output_limit: int) -> Fraction:
-        """What the worst case costs at these prices, in pico-dollars of the host."""
-        own = prices.service_prices.get(self.service_tier, prices)
-        dearest = sum(self._call(own, prompt, answer) for prompt, answer in self._calls(output_limit))
-        return dearest * prices.service_tiers.get(self.service_tier, Fraction(1))
+        """What the worst case costs at these prices, in pico-dollars of the host, in the dearest tier of service."""
+        calls = self._calls(output_limit)
+        return max(
+            factor * sum(self._call(own, prompt, answer) for prompt, answer in calls)
+            for own, factor in self._tiers(prices)
+        )
+
+    def _tiers(self, prices: Prices) -> Iterator[tuple[Prices, Fraction]]:
+        """The price lists that the host may go by, each with what it is multiplied by; the usual one always."""
+        yield prices, Fraction(1)
+        every = (*prices.service_tiers, *prices.service_prices)
+        for name in (self.service_tier,) if self.service_tier in _PLAIN_TIERS else every:
+            own = prices.service_prices.get(name, prices)
+            yield own, own.service_tiers.get(name, Fraction(1))
 
     def tokens(self, output_limit: int) -> tuple[int, int]:
         """What is read and what is written in all, where an answer has at most `output_limit` tokens."""
@@ -102,11 +117,9 @@ def worst_of(
 ) -> Worst:
     """The most that a request can use.
 
-    The prompt counts one and a half times what was estimated, which is 15 % off at the 90th percentile.
-
     Args:
         request: What the caller asks.
-        prompt_tokens: An estimate of what it sends.
+        prompt_tokens: What it sends comes to at most.
         cap_micros: The most that it may be charged, in micro-dollars; None for no cap.
         terms: What its organisation pays on top of a host's price.
         max_tokens_default: The bound of an answer whose request sets none, in tokens.
@@ -115,17 +128,16 @@ def worst_of(
         free_vendors: Those that are called on the organisation's own key alone.
     """
     wants_json = request.response_format is not None and request.response_format.type != "text"
-    factor = (1 + terms.markup) * (1 - terms.discount) if terms.provider_cost else Fraction(0)
     left = (cap_micros or 0) * PICO_PER_MICRO - terms.guardrail_pico
     return Worst(
-        prompt_tokens=min(prompt_tokens + prompt_tokens // 2 + _FIXED_TOKENS, MOST_TOKENS),
+        prompt_tokens=min(prompt_tokens + _FIXED_TOKENS, MOST_TOKENS),
         output_tokens=max_tokens_default if request.max_tokens is None else request.max_tokens,
         choices=request.n,
         calls=2 if reasks and wants_json and not request.stream else 1,
         is_unusual=any(name in request.written for name in _CACHE_FIELDS) or _has_unusual_parts(request),
         service_tier=request.service_tier or "",
         at_s=at_s,
-        limit=left / factor if factor and cap_micros is not None else None,
+        limit=left / terms.factor if terms.factor and cap_micros is not None else None,
         free_vendors=free_vendors,
     )
 
@@ -145,7 +157,7 @@ def within_cap(index: Index, worst: Worst) -> int:
     dear = weighted_sum([(prompt, inputs), (answer, index.worst_output)]).at_least(limit + 1)
     # Those have room for less than the longest answer, so that the sum says too much.
     shorter = dear & index.priced & ~index.outputs.rows(worst.output_tokens)
-    special = index.special(worst.longest_prompt, worst.service_tier)
+    special = {**index.special(worst.longest_prompt, worst.service_tier), **index.serviced}
     allowed = [
         row
         for row in places(shorter)

@@ -47,12 +47,15 @@ class DynamoDirectory(DynamoTables):
         mine = [key for key in map(setup.key_of, found) if key.org == org]
         return sorted(mine, key=lambda key: (key.created_ms, key.id))
 
-    async def save_key(self, key: Key) -> None:
-        """Write a key; one with the same digest is replaced."""
+    async def save_key(self, key: Key, before: Key | None = None) -> bool:
+        """Write a key in the place of the one with its digest; see `Directory.save_key`."""
+        if before is not None:
+            return await self._on_config(lambda client, table: _replace_key(client, table, before, key))
         written = {"#item": items.key_attributes(key)["item"]}
         if key.last_used_ms is not None:
             written["last_used_ms"] = items.number(key.last_used_ms)
         await self._write_behind(items.key_pointer(key), items.key_address(key.digest), written)
+        return True
 
     async def delete_key(self, key: Key) -> None:
         """Forget a key; nothing happens where it is not there."""
@@ -210,6 +213,30 @@ class DynamoDirectory(DynamoTables):
             return read_all(client, table, [items.pointed_to(pointer) for pointer in pointers])
 
         return await self._on_config(work)
+
+
+def _replace_key(client: "DynamoDBClient", table: str, before: Key, after: Key) -> bool:
+    address = items.key_address(after.digest)
+    there = get(client, table, address)
+    if there is None or not setup.key_of(there).is_as(before):
+        return False
+    try:
+        client.update_item(
+            TableName=table,
+            Key=address,
+            UpdateExpression="SET #item = :after",
+            # As it was read, in whatever form an earlier version wrote it.
+            ConditionExpression="#item = :before",
+            ExpressionAttributeNames={"#item": "item"},
+            ExpressionAttributeValues={":after": items.key_attributes(after)["item"], ":before": there["item"]},
+        )
+    except ClientError as error:
+        if not refused_by_condition(error):
+            raise
+        # Somebody was first; or the client, which sends again what got no answer.
+        there = get(client, table, address)
+        return there is not None and setup.key_of(there).is_as(after)
+    return True
 
 
 def _pay(client: "DynamoDBClient", table: str, org: str, note: Attributes) -> int | None:

@@ -42,7 +42,7 @@ _USAGE = (
 )
 _CHARGE = ("total", "input", "output", "guardrail", "request")
 _COST = {"input_pico": "input", "output_pico": "output", "request_pico": "request"}
-_KEY = ("digest", "id", "org", "name", "hint", "created_ms", "expires_ms", "revoked_ms")
+_KEY = (*("digest", "id", "org", "name", "hint", "created_ms", "expires_ms", "revoked_ms", "counted_as", "successor"),)
 _ORGANISATION = ("id", "name", "created_ms", "plan")
 _LIMITS = tuple(Limits.__dataclass_fields__)
 _SCOPES = {scope.value: scope for scope in Scope}

@@ -41,10 +41,21 @@ class SqliteDirectory:
         """The organisation's keys, oldest first."""
         return [_key(*row) for row in await self._rows(f"{_KEY} WHERE org = ? ORDER BY created_ms, id", (org,))]
 
-    async def save_key(self, key: Key) -> None:
-        """Write a key; one with the same digest is replaced."""
-        row = (key.digest, key.org, key.created_ms, key.id, _text(schema.key_item(key)), key.last_used_ms)
-        await self._thread.write(lambda connection: connection.execute(_SAVE_KEY, row))
+    async def save_key(self, key: Key, before: Key | None = None) -> bool:
+        """Write a key in the place of the one with its digest; see `Directory.save_key`."""
+        # Beside a key that is there, its last use may have been noted since it was read.
+        used_ms = key.last_used_ms if before is None else None
+        row = (key.digest, key.org, key.created_ms, key.id, _text(schema.key_item(key)), used_ms)
+
+        def work(connection: Connection) -> bool:
+            if before is not None:
+                there = connection.execute(f"{_KEY} WHERE digest = ?", (key.digest,)).fetchone()
+                if there is None or not _key(*there).is_as(before):
+                    return False
+            connection.execute(_SAVE_KEY, row)
+            return True
+
+        return await self._thread.write(work)
 
     async def delete_key(self, key: Key) -> None:
         """Forget a key; nothing happens where it is not there."""

@@ -158,8 +158,8 @@ def _attempt(row: AttemptRow, terms: Terms) -> dict[str, Json]:
 
 
 def _cost_micros(row: AttemptRow, terms: Terms) -> int | None:
-    """This attempt's part of the charge; None while its price is unknown. Checks belong to no attempt."""
-    if not row.charged:
+    """This attempt's part of the charge; None while its price is unknown and counts. Checks belong to no attempt."""
+    if not row.charged or not terms.factor:
         return 0
     if row.cost is None:
         return None

@@ -1,5 +1,6 @@
 """Which failure each fault of the transport is: one table, the most specific class first."""
 
+import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,15 @@ FAULTS: tuple[tuple[type[Exception], type[UpstreamFailure], str], ...] = (
     (OSError, UpstreamUnavailable, _UNREACHABLE),
 )
 
+REASONS: tuple[tuple[type[Exception], str], ...] = (
+    (socket.gaierror, "name not known"),
+    (ConnectionRefusedError, "connection refused"),
+    (ConnectionResetError, "connection reset"),
+    (TimeoutError, "timed out"),
+    (ssl.SSLCertVerificationError, "certificate not trusted"),
+)
+"""What operators are told of faults of the system, which are the causes of the transport's own."""
+
 
 @contextmanager
 def upstream_faults() -> Iterator[None]:
@@ -38,4 +48,17 @@ def upstream_faults() -> Iterator[None]:
 def _detail(fault: Exception) -> str:
     name = type(fault).__name__
     # What breaks the protocol is quoted in its message: a header with a key in it, or the host's bytes.
-    return name if isinstance(fault, httpx.ProtocolError) else f"{name}: {fault}"[:500]
+    if isinstance(fault, httpx.ProtocolError):
+        return name
+    return f"{_reason(fault) or name}: {fault}"[:500]
+
+
+def _reason(fault: BaseException | None) -> str | None:
+    """The first cause that has plain words: transports have one class for connections that failed in different ways."""
+    while fault is not None:
+        for kind, words in REASONS:
+            if isinstance(fault, kind):
+                return words
+        # httpcore raises its own `from None`.
+        fault = fault.__cause__ or fault.__context__
+    return None

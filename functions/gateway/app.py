@@ -17,7 +17,7 @@ from core.idempotency import HEADER
 from core.ports import Clock, Journal
 from core.service import Service
 from core.surfaces.errors import error_answer
-from core.surfaces.surface import SURFACES, Surface
+from core.surfaces.surface import PLAIN, SURFACES, Surface
 from core.tenant import Scope
 from functions.gateway.admin import add_admin
 from functions.gateway.deadline import DEADLINE
@@ -136,12 +136,11 @@ def _add_failures(app: FastAPI, journal: Journal, delivery: DeliveryOptions) -> 
             allowed = _methods(request)
             wrong = MethodNotAllowed(f"{request.url.path} does not take {request.method}. It takes {allowed}.")
             return answer(request, wrong, {"Allow": allowed})
-        return answer(
-            request,
-            NotFound(
-                f"There is no endpoint {request.url.path}. See /docs for those there are.", code="endpoint_not_found"
-            ),
-        )
+        path = request.url.path
+        meant = _with_prefix(request)
+        hint = f" Did you mean {meant}?" if meant else ""
+        wrong_path = f"There is no endpoint {path}.{hint} See /docs for those there are."
+        return answer(request, NotFound(wrong_path, code="endpoint_not_found"))
 
     async def fault(request: Request, error: Exception) -> Response:
         if isinstance(error, BrokenOff):  # its answer has begun, and what it failed of is known
@@ -159,6 +158,13 @@ def _methods(request: Request) -> str:
     routes = (route for route in request.app.routes if isinstance(route, Route))
     taking = (route for route in routes if route.matches(request.scope)[0] is Match.PARTIAL)
     return ", ".join(sorted({method for route in taking for method in route.methods or ()}))
+
+
+def _with_prefix(request: Request) -> str | None:
+    """The endpoint that a client asks for whose base URL lacks `/v1`, if there is one."""
+    path = PLAIN.prefix + request.url.path
+    is_there = any(route.matches({**request.scope, "path": path})[0] is Match.FULL for route in request.app.routes)
+    return path if is_there else None
 
 
 def _json(value: object) -> Response:

@@ -46,7 +46,7 @@ from functions.gateway.logs import Logs
 from functions.gateway.observers import make_metrics, make_traces
 from functions.gateway.respond import DeliveryOptions
 from functions.gateway.sealing import make_sealer
-from functions.settings import Settings
+from functions.settings import Settings, unknown_settings
 
 if TYPE_CHECKING:
     from functions.gateway.traces import Traces
@@ -244,7 +244,9 @@ def every_offer(settings: Settings, more: Sequence[tuple[str, str]] = ()) -> Off
 
 
 def prepare(settings: Settings, variables: Mapping[str, str]) -> Gateway:
-    """The gateway for Lambda, not yet connected."""
+    """The gateway for Lambda, not yet connected. Variables that have no effect are named in the log."""
+    if strangers := unknown_settings(variables):
+        Logs(settings.log_level, settings.service).unknown(strangers)
     return Gateway(settings, variables)
 
 

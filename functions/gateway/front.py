@@ -16,7 +16,7 @@ from core.waiting import Background
 from functions.gateway.finished import Finished, Observer
 from functions.gateway.identity import REQUEST_ID, new_request_id
 
-UNTOLD: Final = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs"})
+UNTOLD: Final = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/docs"})
 """Endpoints that probes and browsers ask for: observers hear of their failures alone."""
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

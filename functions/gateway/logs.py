@@ -1,6 +1,6 @@
 """Structured log lines: one JSON object each, with the request id; never a prompt, an answer or a key."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TextIO
@@ -78,6 +78,10 @@ class Logs:
         self._logger.error(
             "The store did not take a record", request_id=record.request_id, marker=SPILL_MARKER, record=item
         )
+
+    def unknown(self, variables: Sequence[str]) -> None:
+        """Note variables that look like settings and are none, by their names."""
+        self._logger.warning("Variables that are no settings have no effect", variables=variables)
 
     def drained(self, host: str, input_tokens: int | None, output_tokens: int | None) -> None:
         """Note what an abandoned call cost us and nobody else."""

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 
 def add_reference(app: FastAPI, header_prefix: Callable[[], str]) -> None:
-    """Add `/openapi.json` and `/docs`.
+    """Add `/openapi.json`, `/docs`, and the way there from `/`.
 
     Args:
         app: The application.
@@ -34,5 +34,10 @@ def add_reference(app: FastAPI, header_prefix: Callable[[], str]) -> None:
         _, page, policy = await asyncio.to_thread(made)
         return Response(page, media_type="text/html", headers={"content-security-policy": policy})
 
+    async def root() -> Response:
+        # Relative, since a stage may stand before the path.
+        return Response(status_code=307, headers={"location": "docs"})
+
+    app.add_api_route("/", root, methods=["GET"])
     app.add_api_route("/openapi.json", openapi, methods=["GET"])
     app.add_api_route("/docs", docs, methods=["GET"])

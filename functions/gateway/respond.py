@@ -154,7 +154,9 @@ class _Delivery:
             return
         except Exception as fault:
             self._journal.fault(self._exchange.request_id, fault)
-            await self._fail(InternalError("The gateway failed. The fault was logged under the request id."))
+            failure = InternalError("The gateway failed. The fault was logged under the request id.")
+            failure.headers = self._exchange.failure_headers
+            await self._fail(failure)
             return
         await self._end()
 

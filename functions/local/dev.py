@@ -11,15 +11,17 @@ import uvicorn
 from rich.console import Console
 
 from functions.gateway.compose import Gateway
-from functions.local.catalog.demo import DEMO_MODEL, demo_catalog
+from functions.local.catalog.demo import DEMO_MODEL, demo_catalog, keep_demo
 from functions.local.output import counted
 from functions.local.serving import (
     CONTEXT_TOKENS,
     AnnouncedServer,
+    Data,
     check_port,
     check_start,
     demo_server,
     dev_key,
+    kept_in,
     welcome,
 )
 from functions.local.transport import ServerTransport
@@ -32,26 +34,25 @@ def dev(
     catalog: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A catalog file of your own.")
     ] = None,
-    data: Annotated[Path, typer.Option(file_okay=False, help="Where the database and the key are kept.")] = Path(
-        ".headrace"
-    ),
+    data: Data = None,
     demo: Annotated[bool, typer.Option(help="Serve the demo model too.")] = True,
 ) -> None:
     """Serve on this machine. Needs no provider key; those in the environment add their vendors' models."""
     console = Console(stderr=True)
     check_port(host, port)
-    variables = {**environment(), "HEADRACE_SQLITE_PATH": str(data / "headrace.db")}
+    folder, variables = kept_in(data, environment())
     if catalog is not None:
         variables["HEADRACE_CATALOG"] = str(catalog)
     settings = read_settings(variables)
     asyncio.run(check_start(settings, variables))
-    data.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         own: tuple[tuple[str, str], ...] = ()
         if demo:
-            llama = stack.enter_context(demo_server(data, console))
+            llama = stack.enter_context(demo_server(folder, console))
             own = (("the demo model", demo_catalog(llama.base_url, CONTEXT_TOKENS)),)
-        token = asyncio.run(dev_key(settings, data))
+        keep_demo(folder, own[0][1] if own else None)
+        token = asyncio.run(dev_key(settings, folder))
         gateway = Gateway(
             settings,
             variables,
@@ -63,7 +64,7 @@ def dev(
         model, url = DEMO_MODEL if demo else "MODEL", f"http://{host}:{port}"
         server = AnnouncedServer(
             uvicorn.Config(gateway.app, host=host, port=port, log_level="warning", access_log=False, lifespan="on"),
-            lambda: welcome(console, _headline(url, gateway), f"{url}/v1", token, model),
+            lambda: welcome(console, _headline(url, gateway), f"{url}/v1", token, model, settings),
         )
         server.run()
 

@@ -17,15 +17,13 @@ from functions.local.office import (
     DEFAULT_ORG,
     Org,
     body,
-    day,
     in_office,
-    joined,
     moment,
     now_ms,
     office_of,
     show_json,
 )
-from functions.local.output import Refusal, show
+from functions.local.output import Refusal, joined, show
 
 app = typer.Typer(help="Make, change, rotate and revoke the keys that callers use.", no_args_is_help=True)
 
@@ -177,6 +175,7 @@ def _row(key: Key) -> dict[str, object]:
         "models": None if key.models is None else list(key.models),
         "scopes": [scope.value for scope in key.scopes],
         "limits": limits_object(key.limits),
+        "successor": key.successor,
     }
 
 
@@ -191,7 +190,7 @@ def _cells(key: Key) -> dict[str, object]:
 
 
 def _day(milliseconds: int | None) -> str | None:
-    return None if milliseconds is None else day(milliseconds // 1000)
+    return None if milliseconds is None else f"{moment(milliseconds // 1000):%Y-%m-%d}"
 
 
 def _scopes(key: Key) -> str:

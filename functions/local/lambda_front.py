@@ -17,17 +17,19 @@ from core.sweep import keep_swept
 from functions import gateway
 from functions.gateway.clock import SystemClock
 from functions.gateway.compose import open_store
-from functions.local.catalog.demo import DEMO_MODEL, demo_catalog
+from functions.local.catalog.demo import DEMO_MODEL, FILE, demo_catalog, keep_demo
 from functions.local.emulator.environment import Function
 from functions.local.emulator.fleet import Fleet
 from functions.local.emulator.front import RestFront
 from functions.local.serving import (
     CONTEXT_TOKENS,
     AnnouncedServer,
+    Data,
     check_port,
     check_start,
     demo_server,
     dev_key,
+    kept_in,
     welcome,
 )
 from functions.settings import Settings, environment, read_settings
@@ -44,9 +46,7 @@ def lambda_front(
         Path | None,
         typer.Option(exists=True, dir_okay=False, help="A catalog file of your own, in place of the demo model."),
     ] = None,
-    data: Annotated[Path, typer.Option(file_okay=False, help="Where the database and the key are kept.")] = Path(
-        ".headrace"
-    ),
+    data: Data = None,
     environments: Annotated[
         int, typer.Option(min=1, help="The most function processes; a request beyond them is throttled.")
     ] = 10,
@@ -60,24 +60,25 @@ def lambda_front(
     console = Console(stderr=True)
     logging.basicConfig(format="headrace lambda: %(message)s", level=logging.WARNING)
     check_port("127.0.0.1", port)
-    variables = {**environment(), "HEADRACE_SQLITE_PATH": str((data / "headrace.db").absolute())}
+    folder, variables = kept_in(data, environment())
     if catalog is not None:
         variables["HEADRACE_CATALOG"] = str(catalog.absolute())
     model = "MODEL"
-    data.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         if "HEADRACE_CATALOG" not in variables:
-            llama = stack.enter_context(demo_server(data, console))
-            variables["HEADRACE_CATALOG"] = str(_demo_file(data, llama.base_url))
+            llama = stack.enter_context(demo_server(folder, console))
+            keep_demo(folder, demo_catalog(llama.base_url, CONTEXT_TOKENS))
+            variables["HEADRACE_CATALOG"] = str(folder / FILE)
             model = DEMO_MODEL
         settings = read_settings(variables)
         asyncio.run(check_start(settings, variables))
-        token = asyncio.run(dev_key(settings, data))
+        token = asyncio.run(dev_key(settings, folder))
         base_url = f"http://127.0.0.1:{port}/{STAGE}/v1"
         headline = f"[bold]The function serves on {base_url}[/bold]  (as on Lambda, stop with Ctrl-C)"
         function = gateway_function(variables, timeout_s=timeout, concurrency=concurrency, output=sys.stderr.fileno())
         fleet = Fleet(function, environments)
-        asyncio.run(serve(fleet, port, settings, lambda: welcome(console, headline, base_url, token, model)))
+        asyncio.run(serve(fleet, port, settings, lambda: welcome(console, headline, base_url, token, model, settings)))
 
 
 def gateway_function(
@@ -128,9 +129,3 @@ class _Server(AnnouncedServer):
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to `serve`, which has more to end than the server."""
         yield
-
-
-def _demo_file(data: Path, base_url: str) -> Path:
-    path = (data / "lambda-catalog.toml").absolute()
-    path.write_text(demo_catalog(base_url, CONTEXT_TOKENS), "utf-8")
-    return path

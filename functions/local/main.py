@@ -3,6 +3,8 @@
 import io
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -32,13 +34,30 @@ from functions.local.llama_server import LlamaError
 from functions.local.output import Refusal
 from functions.settings import SettingsError
 
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"headrace {version('headrace')}")
+        raise typer.Exit
+
+
 app = typer.Typer(
     name="headrace",
-    help="An LLM gateway that exists only while it is called.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def headrace(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """An LLM gateway that exists only while it is called."""
+
+
 app.command("dev")(dev.dev)
 app.command("lambda")(lambda_front.lambda_front)
 app.command("route")(route.route)
@@ -77,6 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app(args=given)
     except EXPECTED as error:
         # What a store says is for callers of the API; its detail is for whoever runs it.
-        words = error.detail if isinstance(error, StoreUnavailable) and error.detail else error
+        words: object = error.detail if isinstance(error, StoreUnavailable) and error.detail else error
+        if isinstance(error, OSError) and error.filename is not None:
+            words = f"{error.filename}: {error.strerror}"
         Console(stderr=True, highlight=False).print(f"headrace: {words}", markup=False, soft_wrap=True)
         sys.exit(1)

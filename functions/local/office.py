@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from core.surfaces.admin.keys import LATEST_S
 from functions.gateway.clock import SystemClock
 from functions.gateway.compose import every_offer
 from functions.gateway.sealing import make_sealer
+from functions.local.catalog.demo import kept_demo
 from functions.local.output import Refusal, standard_input
 from functions.local.store import with_store
 from functions.settings import environment, read_settings
@@ -38,7 +39,7 @@ def office_of(store: Store) -> Office:
         directory=store,
         now_ms=now_ms,
         random_bytes=secrets.token_bytes,
-        offers=cache(lambda: every_offer(settings)),
+        offers=cache(lambda: every_offer(settings, kept_demo(settings))),
         sealer=make_sealer(settings, SystemClock()),
     )
 
@@ -73,8 +74,10 @@ def text_of(file: str) -> str:
         return standard_input()
     try:
         return Path(file).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Refusal(f"{file} cannot be read: {error}") from None
+    except OSError as error:
+        raise Refusal(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise Refusal(f"{file} is not UTF-8: {error.reason} at {error.start}") from None
 
 
 def named_in(text: str, member: str) -> str:
@@ -100,11 +103,6 @@ def show_json(value: object) -> None:
 def dollars(micros: int | None) -> str | None:
     """Micro-dollars as people read them."""
     return None if micros is None else f"${micros / 1_000_000:,.2f}"
-
-
-def joined(names: Sequence[object] | None, everything: str = "all") -> str:
-    """Names in one cell of a table."""
-    return everything if names is None else ", ".join(map(str, names))
 
 
 def day(seconds: int | None) -> str | None:

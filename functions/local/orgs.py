@@ -1,10 +1,12 @@
 """`headrace orgs`: organisations, what they pay in, and their own catalogs."""
 
-from typing import Annotated
+from collections.abc import Awaitable, Sequence
+from typing import Annotated, Any
 
 import typer
 
 from core.administration import organisations, setup
+from core.administration.office import Office
 from core.surfaces.admin.organisations import (
     MOST_PAID,
     organisation_object,
@@ -13,6 +15,7 @@ from core.surfaces.admin.organisations import (
     parse_payment,
 )
 from core.tenant import Organisation
+from core.usage import balance
 from functions.local.office import body, day, dollars, in_office, show_json, text_of
 from functions.local.output import Refusal, counted, show
 
@@ -20,8 +23,9 @@ app = typer.Typer(help="Make, change and delete organisations.", no_args_is_help
 catalog = typer.Typer(help="Read and write an organisation's own catalog.", no_args_is_help=True)
 app.add_typer(catalog, name="catalog")
 
-COLUMNS = ("id", "name", "plan", "markup", "discount", "credits", "made")
+COLUMNS = ("id", "name", "plan", "markup", "discount", "paid_in", "left", "made")
 
+Row = dict[str, Any]
 Org = Annotated[str, typer.Argument(help="The organisation's id.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Name = Annotated[str | None, typer.Option("--name", help="What people call it.")]
@@ -33,14 +37,17 @@ Discount = Annotated[str | None, typer.Option("--discount", help="Share taken of
 @app.command("list")
 def list_organisations(as_json: Json = False) -> None:
     """List all organisations."""
-    found = in_office(lambda office: office.store.organisations())
-    _show(*found, as_json=as_json)
+
+    async def work(office: Office) -> Sequence[Row]:
+        return [await _row(office, each) for each in await office.store.organisations()]
+
+    _show(in_office(work), as_json=as_json)
 
 
 @app.command("show")
 def show_organisation(org: Org, as_json: Json = False) -> None:
     """Show one organisation."""
-    _show(in_office(lambda office: office.organisation(org)), as_json=as_json)
+    _show([in_office(lambda office: _of(office, office.organisation(org)))], as_json=as_json)
 
 
 @app.command()
@@ -54,7 +61,7 @@ def create(
 ) -> None:
     """Make an organisation."""
     members = parse_organisation(body({"id": org, "name": name, "plan": plan, "markup": markup, "discount": discount}))
-    _show(in_office(lambda office: organisations.create(office, members)), as_json=as_json)
+    _show([in_office(lambda office: _of(office, organisations.create(office, members)))], as_json=as_json)
 
 
 @app.command()
@@ -68,7 +75,7 @@ def change(
 ) -> None:
     """Change an organisation; what is left out stays as it is."""
     members = parse_changes(body({"name": name, "plan": plan, "markup": markup, "discount": discount}))
-    _show(in_office(lambda office: organisations.change(office, org, members)), as_json=as_json)
+    _show([in_office(lambda office: _of(office, organisations.change(office, org, members)))], as_json=as_json)
 
 
 @app.command()
@@ -85,10 +92,15 @@ def pay(
 ) -> None:
     """Add a payment to an organisation's credits; the same one again changes nothing."""
     name, amount = parse_payment(body({"id": payment, "micros": micros}))
-    paid, is_new = in_office(lambda office: organisations.pay_in(office, org, name, amount))
+
+    async def work(office: Office) -> tuple[Row, bool]:
+        paid, is_new = await organisations.pay_in(office, org, name, amount)
+        return await _row(office, paid), is_new
+
+    row, is_new = in_office(work)
     if not is_new:
         typer.echo(f"The payment {name} is already paid in; nothing was added.", err=True)
-    _show(paid, as_json=as_json)
+    _show([row], as_json=as_json)
 
 
 @app.command()
@@ -123,13 +135,26 @@ def delete_catalog(org: Org) -> None:
     typer.echo(f"{org} has no catalog of its own any more.")
 
 
-def _show(*found: Organisation, as_json: bool) -> None:
-    rows = [organisation_object(each) for each in found]
+async def _of(office: Office, found: Awaitable[Organisation]) -> Row:
+    return await _row(office, await found)
+
+
+async def _row(office: Office, organisation: Organisation) -> Row:
+    left = await balance(office.store, await office.workspace(organisation.id))
+    return {**organisation_object(organisation), "balance_micros": left}
+
+
+def _show(rows: Sequence[Row], *, as_json: bool) -> None:
     if as_json:
         show_json(rows)
         return
-    show(
-        [{**row, "credits": dollars(row["credit_micros"]), "made": day(row["created"])} for row in rows],
-        COLUMNS,
-        as_json=False,
-    )
+    cells = [
+        {
+            **row,
+            "paid_in": dollars(row["credit_micros"]),
+            "left": dollars(row["balance_micros"]),
+            "made": day(row["created"]),
+        }
+        for row in rows
+    ]
+    show(cells, COLUMNS, as_json=False)

@@ -14,7 +14,7 @@ from functions.local.output import Refusal, show, standard_input
 
 app = typer.Typer(help="Organisations' own keys at vendors.", no_args_is_help=True)
 
-Vendor = Annotated[str, typer.Argument(help="The vendor, as `headrace catalog list` names it.")]
+Vendor = Annotated[str, typer.Argument(help="The vendor, as `headrace catalog list --json` names it.")]
 
 
 @app.command()

@@ -7,8 +7,8 @@ import typer
 from core.administration import setup
 from core.surfaces.admin.changes import LONGEST_NAME, is_identifier
 from core.surfaces.admin.policies import parse_policy, policy_object
-from functions.local.office import DEFAULT_ORG, Org, in_office, joined, named_in, show_json, text_of
-from functions.local.output import Refusal, show
+from functions.local.office import DEFAULT_ORG, Org, in_office, named_in, show_json, text_of
+from functions.local.output import Refusal, joined, show
 
 app = typer.Typer(help="Read and write an organisation's policies.", no_args_is_help=True)
 

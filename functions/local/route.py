@@ -15,18 +15,15 @@ from core.decision import BUILT_IN_POLICY, Objective
 from core.errors import Overloaded, StoreUnavailable
 from core.parts import Parts
 from core.ports import Clock, Store
-from core.providers.refusals import refusal_traits
-from core.routing.offers import make_offers
 from core.routing.router import Router
 from core.service import Service
-from core.surfaces.admin.limits import LARGEST
 from core.surfaces.surface import ROUTING
 from core.tenant import Key, Organisation
 from core.workspace import Workspace
-from functions.gateway.catalog_file import read_catalog_file
-from functions.gateway.compose import Gateway
+from functions.gateway.compose import Gateway, every_offer
+from functions.local.catalog.demo import kept_demo
 from functions.local.office import DEFAULT_ORG, Org
-from functions.local.output import Refusal, show, standard_input
+from functions.local.output import Refusal, bound, show, standard_input
 from functions.settings import Settings, environment, read_settings
 
 COLUMNS = ("model", "score", "quality", "cost", "first_token")
@@ -44,12 +41,8 @@ def route(
     exclude: Annotated[
         list[str] | None, typer.Option("--exclude", help="A model that may not; can be repeated.")
     ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", min=1, max=LARGEST, help="The limit of the answer.")
-    ] = None,
-    max_cost_micros: Annotated[
-        int | None, typer.Option("--max-cost-micros", min=0, max=LARGEST, help="The most that the request may cost.")
-    ] = None,
+    max_tokens: Annotated[int | None, bound("The limit of the answer.", least=1)] = None,
+    max_cost_micros: Annotated[int | None, bound("The most that the request may cost.")] = None,
     org: Org = DEFAULT_ORG,
     policy: Annotated[str | None, typer.Option("--policy", help="A policy of theirs.")] = None,
     all_vendors: Annotated[
@@ -102,7 +95,7 @@ def _body(prompt: str, file: Path | None) -> Body:
 async def _decide(request: bytes, org: str, all_vendors: bool) -> Mapping[str, Any]:
     variables = environment()
     settings = read_settings(variables)
-    gateway = Gateway(settings, variables)
+    gateway = Gateway(settings, variables, own_catalog=kept_demo(settings))
     await gateway.connect()
     try:
         parts = gateway.service.parts
@@ -139,8 +132,7 @@ class _Only(CachedDirectory):
 
 
 def _with_all_vendors(parts: Parts, settings: Settings) -> Service:
-    own = [] if settings.catalog is None else [read_catalog_file(settings.catalog)]
-    offers = make_offers(own, lambda vendor: True, refusal_traits)
+    offers = every_offer(settings, kept_demo(settings))
     return Service(replace(parts, catalog=offers.common.catalog, router=Router(offers, parts.router.read)))
 
 

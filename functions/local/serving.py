@@ -4,7 +4,9 @@ import gc
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Annotated
 
+import typer
 import uvicorn
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -17,9 +19,20 @@ from functions.local.demo_model import SMOLLM2, fetch_demo_model
 from functions.local.keys import create_key
 from functions.local.llama_server import LlamaServer, LlamaSettings
 from functions.local.output import Refusal
-from functions.settings import Settings
+from functions.settings import Settings, unknown_settings
 
 KEY_FILE = "dev-key"
+DATABASE = "HEADRACE_SQLITE_PATH"
+DATA = Path(".headrace")
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        file_okay=False,
+        help=f"Where the database and the key are kept: {DATA}, or where {DATABASE} says.",
+        show_default=False,
+    ),
+]
 CONTEXT_TOKENS = 4_096
 
 
@@ -43,10 +56,30 @@ class AnnouncedServer(uvicorn.Server):
 
 
 async def check_start(settings: Settings, variables: Mapping[str, str]) -> None:
-    """Fail as the start would, before a server turns a wrong catalog into pages of stack."""
+    """Fail as the start would, before a server turns a wrong catalog into pages of stack.
+
+    Variables that have no effect are named on standard error.
+    """
+    if strangers := unknown_settings(variables):
+        typer.echo(f"headrace: no settings, and without effect: {', '.join(strangers)}", err=True)
     gateway = Gateway(settings, variables)
     await gateway.connect()
     await gateway.close()
+
+
+def kept_in(data: Path | None, variables: Mapping[str, str]) -> tuple[Path, dict[str, str]]:
+    """The folder where a server on this machine keeps things, and the variables that lead its store there.
+
+    Args:
+        data: The folder that the command was given; it wins. Without it, the database is the one that the settings
+            name, as for every other command.
+        variables: The environment.
+    """
+    if data is None and (named := variables.get(DATABASE)):
+        database = Path(named).absolute()
+    else:
+        database = (data or DATA).absolute() / "headrace.db"
+    return database.parent, {**variables, DATABASE: str(database)}
 
 
 def check_port(host: str, port: int) -> None:
@@ -61,7 +94,8 @@ def check_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise Refusal(
-                f"cannot serve on {host}:{port}: {error.strerror}. Stop what uses it, or choose another with --port."
+                f"cannot serve on {host}:{port}: {error.strerror}. Stop what uses it, or choose another with --port "
+                "(make dev ARGS='--port 9000')."
             ) from error
 
 
@@ -118,18 +152,22 @@ async def dev_key(settings: Settings, data: Path) -> str:
         await store.close()
 
 
-def welcome(console: Console, headline: str, base_url: str, token: str, model: str) -> None:
+def welcome(console: Console, headline: str, base_url: str, token: str, model: str, settings: Settings) -> None:
     """Say what serves, and print a `curl` line and a program that work as they are.
 
     Args:
-        console: Takes the headline and the key.
+        console: Takes the headline, the key, and where the API is described.
         headline: What serves where, in rich's markup.
         base_url: What an OpenAI SDK takes; it ends in `/v1`.
         token: The key.
         model: What to ask for.
+        settings: They name what it keeps things in.
     """
+    tables = f"the tables {settings.config_table} and {settings.ledger_table}"
+    kept = settings.sqlite_path if settings.store == "sqlite" else tables
     console.print(f"\n{headline}\n", highlight=False)
-    console.print(f"Key: {token}\n", highlight=False, markup=False)
+    docs = f"{base_url.removesuffix('/v1')}/docs"
+    console.print(f"Key: {token}\nKept in: {kept}\nDocs: {docs}\n", highlight=False, markup=False, soft_wrap=True)
     print(
         f"""curl -N {base_url}/chat/completions \\
   -H "Authorization: Bearer {token}" -H "Content-Type: application/json" \\

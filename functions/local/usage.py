@@ -8,7 +8,6 @@ import orjson
 import typer
 from rich.bar import Bar
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from core.administration.office import Office
@@ -18,10 +17,15 @@ from core.surfaces.usage_question import LARGEST_LIMIT, parse_usage_question
 from core.usage import usage_report
 from functions.gateway.usage import csv_table, zone_of
 from functions.local.office import DEFAULT_ORG, Org, in_office
-from functions.local.output import Refusal, print_table
+from functions.local.output import Refusal, plain_table, print_table
 
 BAR_WIDTH: Final = 24
-COLUMNS: Final = ("requests", "errors", "prompt_tokens", "completion_tokens")
+COLUMNS: Final = {
+    "requests": "requests",
+    "errors": "errors",
+    "prompt_tokens": "tokens in",
+    "completion_tokens": "tokens out",
+}
 
 
 def usage(
@@ -78,11 +82,11 @@ def _print(found: Mapping[str, Any]) -> None:
     if not rows:
         console.print("Nothing was used in that time.")
         return
-    table = Table(box=None, header_style="bold")
+    table = plain_table()
     for name in found["group_by"]:
         table.add_column(name)
-    for name in (*COLUMNS, "cost"):
-        table.add_column(name.replace("_", " "), justify="right")
+    for header in (*COLUMNS.values(), "cost"):
+        table.add_column(header, justify="right")
     table.add_column("", min_width=BAR_WIDTH)
     most = max(1, *(row["cost_micros"] for row in rows))
     for row in rows:
@@ -94,7 +98,7 @@ def _print(found: Mapping[str, Any]) -> None:
     total = {name: sum(row[name] for row in rows) for name in (*COLUMNS, "cost_micros", "unpriced_requests")}
     heads = ["total", *[""] * (len(found["group_by"]) - 1)]
     table.add_row(*heads, *[f"{total[name]:,}" for name in COLUMNS], _dollars(total), "", style="bold")
-    print_table(table)
+    print_table(table, spare=1)  # the bar
     if total["unpriced_requests"]:
         console.print("* some requests had no known price, and are in no sum", markup=False)
 

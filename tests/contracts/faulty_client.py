@@ -13,8 +13,8 @@ class FaultyClient:
     """Passes everything on, except where it was told to fail.
 
     `undone` is how many entries the next batch leaves undone, `page` the most that one page of a query holds,
-    `before_batch_get` and `before_transaction` what happens elsewhere before the next of them, `region` where it says
-    that it is.
+    `before_batch_get`, `before_update` and `before_transaction` what happens elsewhere before the next of them,
+    `region` where it says that it is.
     """
 
     def __init__(self, client: "DynamoDBClient") -> None:
@@ -25,6 +25,7 @@ class FaultyClient:
         self.page: int | None = None
         self.region: str | None = None
         self.before_batch_get: Callable[[], None] = lambda: None
+        self.before_update: Callable[[], None] = lambda: None
         self.before_transaction: Callable[[], None] = lambda: None
 
     def made(self) -> "DynamoDBClient":
@@ -41,6 +42,7 @@ class FaultyClient:
         return self._call("get_item", request)
 
     def update_item(self, **request: Any) -> Any:
+        self.before_update()
         return self._call("update_item", request)
 
     def delete_item(self, **request: Any) -> Any:

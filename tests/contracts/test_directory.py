@@ -27,6 +27,31 @@ async def test_a_revoked_key_is_still_found(store: Store) -> None:
     assert await store.keys("acme") == [revoked]
 
 
+async def test_a_key_is_replaced_only_if_it_is_what_it_was(store: Store) -> None:
+    renamed, revoked = key(1, name="renamed"), key(1, revoked_ms=NOW_MS + 5)
+    assert await store.save_key(renamed, key(1)) is False
+    assert await store.key(key(1).digest) is None
+    assert await store.save_key(key(1)) is True
+    assert await store.save_key(renamed, key(1)) is True
+    assert await store.save_key(revoked, key(1)) is False
+    assert await store.keys("acme") == [renamed]
+
+
+async def test_of_many_who_replace_a_key_at_once_one_does(store: Store) -> None:
+    await store.save_key(key(1))
+    wanted = [key(1, successor=f"key_{number}") for number in range(2, 10)]
+    done = await asyncio.gather(*(store.save_key(one, key(1)) for one in wanted))
+    assert done.count(True) == 1
+    assert await store.key(key(1).digest) == wanted[done.index(True)]
+
+
+async def test_noting_a_use_is_no_change_of_a_key(store: Store) -> None:
+    await store.save_key(key(1))
+    await store.touch_key(key(1).digest, NOW_MS + 7)
+    assert await store.save_key(key(1, name="renamed", last_used_ms=NOW_MS + 3), key(1, last_used_ms=NOW_MS + 3))
+    assert await store.key(key(1).digest) == key(1, name="renamed", last_used_ms=NOW_MS + 7)
+
+
 async def test_keys_are_listed_oldest_first_for_one_organisation(store: Store) -> None:
     made = [key(number) for number in range(5)]
     twin = replace(key(7), created_ms=made[2].created_ms, id="key_0")

@@ -21,11 +21,12 @@ from botocore.exceptions import (
 
 from core.errors import StoreUnavailable
 from core.store.dynamodb import DynamoStore
-from core.store.dynamodb_items import ORG_SHARDS
+from core.store.dynamodb_items import ORG_SHARDS, key_address, key_attributes
+from core.tenant import Key
 from tests.contracts.backends import DynamoBackend
 from tests.contracts.cutting_proxy import CuttingProxy
 from tests.contracts.faulty_client import FaultyClient
-from tests.contracts.values import LEASE_MS, NOW_MS, TOOL_TURN, final, open_record, request_id
+from tests.contracts.values import LEASE_MS, NOW_MS, TOOL_TURN, final, key, open_record, request_id
 from tests.support.ministack import REGION
 
 RECORD = open_record(1)
@@ -309,3 +310,34 @@ async def test_an_error_of_our_own_is_not_taken_for_the_stores(dynamodb: DynamoB
     with pytest.raises(LookupError, match="a bug"):
         await store.record("acme", RECORD.request_id)
     await store.close()
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "done"),
+    [(None, False), (key(1, name="another's"), False), (key(1, name="renamed"), True)],
+    ids=["deleted", "changed", "sent twice"],
+)
+async def test_a_key_that_changes_between_reading_and_writing_is_looked_at_again(
+    dynamodb: DynamoBackend, meanwhile: Key | None, done: bool
+) -> None:
+    store, client = faulty(dynamodb)
+    await store.save_key(key(1))
+
+    def change() -> None:
+        if meanwhile is None:
+            dynamodb.client.delete_item(TableName=dynamodb.config_table, Key=key_address(key(1).digest))
+        else:
+            dynamodb.client.put_item(TableName=dynamodb.config_table, Item=key_attributes(meanwhile))
+
+    client.before_update = change
+    assert await store.save_key(key(1, name="renamed"), key(1)) is done
+    assert await store.key(key(1).digest) == meanwhile
+
+
+async def test_a_key_whose_table_refuses_the_write_is_not_taken_for_changed(dynamodb: DynamoBackend) -> None:
+    store, client = faulty(dynamodb)
+    await store.save_key(key(1))
+    client.fail("update_item", answer("ThrottlingException"))
+    with pytest.raises(StoreUnavailable):
+        await store.save_key(key(1, name="renamed"), key(1))
+    assert await store.key(key(1).digest) == key(1)

@@ -71,6 +71,24 @@ async def test_only_what_hosts_reported_is_charged(store: Store, backend: Backen
     assert swept.attempts[1].likely_pico == 7_000_000_000
 
 
+async def test_what_the_host_of_the_attempt_under_way_reported_is_charged_too(store: Store, backend: Backend) -> None:
+    record = open_record(1)
+    failed = replace(final(record).attempts[0], outcome="no_content")
+    under_way = replace(final(record).attempts[0], outcome=LOST, likely_pico=Fraction(9))
+    await store.open(record)
+    await store.mark(replace(record, attempts=(failed,)))
+    await store.renew("acme", record.request_id, record.lease_until_ms + 1)
+    await store.mark(replace(record, model="small", attempts=(failed, under_way)))
+    (swept,) = await sweep(store, LATER_MS, 10)
+    assert swept.attempts == (failed, under_way)
+    assert swept.charge == Charge(total=20, input=20, output=0)
+    shown: Any = swept.decision
+    assert [(row["outcome"], row["cost_micros"]) for row in shown["attempts"]] == [("no_content", 10), (LOST, 10)]
+    assert shown["model"] == "small"
+    await backend.count()
+    assert await everything(store) == counted(swept).counts
+
+
 async def test_an_attempt_of_unknown_price_makes_the_charge_unknown(store: Store, backend: Backend) -> None:
     record = open_record(1)
     unpriced = replace(final(record).attempts[0], cost=None)

@@ -188,6 +188,8 @@ keys = st.builds(
     created_ms=times,
     expires_ms=st.none() | times,
     revoked_ms=st.none() | times,
+    counted_as=st.none() | names,
+    successor=st.none() | names,
     policies=st.lists(texts, max_size=3).map(tuple),
     models=st.none() | text_lists,
     scopes=st.lists(st.sampled_from(Scope), unique=True).map(tuple),

@@ -23,8 +23,12 @@ class MemoryDirectory:
     async def keys(self, org: str) -> Sequence[Key]:
         return [one for one in self.known.values() if one.org == org]
 
-    async def save_key(self, key: Key) -> None:
+    async def save_key(self, key: Key, before: Key | None = None) -> bool:
+        there = self.known.get(key.digest)
+        if before is not None and not (there and there.is_as(before)):
+            return False
         self.known[key.digest] = key
+        return True
 
     async def delete_key(self, key: Key) -> None:
         self.known.pop(key.digest, None)

@@ -22,7 +22,10 @@ from core.errors import (
     Interrupted,
     InvalidRequest,
     ModelUnavailable,
+    PaymentRequired,
+    RateLimited,
     SilentUpstream,
+    StoreUnavailable,
     UpstreamFailure,
     UpstreamRateLimited,
     UpstreamRejected,
@@ -378,6 +381,9 @@ class TestVerdict:
             (ContextTooLong("x"), InternalError("y"), 400, "context_length_exceeded"),
             (FirstTokenTimeout("x"), UpstreamRateLimited("y"), 502, "all_attempts_failed"),
             (ModelUnavailable("x"), FirstTokenTimeout("y"), 502, "all_attempts_failed"),
+            (ModelUnavailable("x"), PaymentRequired("no room"), 502, "upstream_error"),
+            (FirstTokenTimeout("x"), RateLimited("no room"), 504, "first_token_timeout"),
+            (ModelUnavailable("x"), StoreUnavailable(), 503, "store_unavailable"),
         ],
     )
     async def test_what_the_caller_sees_when_all_failed(
@@ -385,6 +391,14 @@ class TestVerdict:
     ) -> None:
         steps, _ = await walk(make_plan(A, B, max_attempts=2), [first], [second])
         assert (error_of(steps).status, error_of(steps).code) == (status, code)
+
+    @pytest.mark.parametrize(("attempts", "told"), [(1, "once"), (2, "2 times"), (3, "3 times")])
+    async def test_the_caller_learns_how_often_it_was_tried_and_is_not_sent_back_at_once(
+        self, attempts: int, told: str
+    ) -> None:
+        legs = (A, B, C)[:attempts]
+        steps, _ = await walk(make_plan(*legs, max_attempts=attempts), *([ModelUnavailable("x")] for _ in legs))
+        assert f"the gateway tried {told}. Name another, or ask again later." in error_of(steps).message
 
     async def test_the_longest_useful_wait_is_told(self) -> None:
         steps, _ = await walk(

@@ -77,7 +77,7 @@ def _url(target: Target) -> str:
     if version:
         own = f"/{quote(version, safe='')}"
         path = _VERSION.sub(own, path, count=1) if _VERSION.search(path) else own + path
-    model = quote(target.host.upstream_model, safe="@/")
+    model = quote(target.host.upstream_model, safe="@")
     return urlunsplit(address._replace(path=f"{path}/models/{model}:streamGenerateContent", query="alt=sse"))
 
 

@@ -4,10 +4,10 @@ from typing import Any, Final
 
 from core.chat import Json
 from core.surfaces.admin.changes import distinct, identifier, read
-from core.surfaces.admin.limits import limits, limits_object
+from core.surfaces.admin.limits import limits, limits_object, without_bounds
 from core.surfaces.admin.plans import LONGEST_TITLE
 from core.surfaces.openai_chat.checks import At, integer, named, one_of, up_to
-from core.tenant import Key, Limits, Scope
+from core.tenant import Key, Scope
 
 MOST_OVERLAP_HOURS: Final = 24 * 90
 """How long a key may live on beside the one that takes its place, in hours."""
@@ -46,8 +46,7 @@ def parse_key(body: bytes) -> dict[str, Any]:
 
 def parse_key_changes(body: bytes) -> dict[str, Any]:
     """The members of a key that change; null in `expires`, `models` or `limits` takes the bound away."""
-    got = _members(read(body, _KEY, clears=("expires", "models", "limits")))
-    return got if got.get("limits", Limits()) is not None else {**got, "limits": Limits()}
+    return without_bounds(_members(read(body, _KEY, clears=("expires", "models", "limits"))))
 
 
 def parse_rotation(body: bytes) -> int:
@@ -79,6 +78,7 @@ def key_object(key: Key, token: str | None = None) -> dict[str, Json]:
         "models": None if key.models is None else list(key.models),
         "scopes": [scope.value for scope in key.scopes],
         "limits": limits_object(key.limits),
+        "successor": key.successor,
     }
     return made if token is None else {**made, "key": token}
 

@@ -1,7 +1,7 @@
 """Limits as operators write and read them."""
 
 from dataclasses import fields
-from typing import Final
+from typing import Any, Final
 
 from core.chat import Json
 from core.surfaces.openai_chat.checks import At, integer, record
@@ -24,3 +24,8 @@ def limits(value: Json, at: At) -> Limits:
 def limits_object(value: Limits) -> dict[str, Json]:
     """Limits, with null for no bound."""
     return {name: getattr(value, name) for name in LIMIT_NAMES}
+
+
+def without_bounds(changes: dict[str, Any]) -> dict[str, Any]:
+    """Changes in which a null for all `limits` is written out: no bound at all."""
+    return {**changes, "limits": Limits()} if changes.get("limits", Limits()) is None else changes

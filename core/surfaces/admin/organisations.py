@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from core.chat import Json
 from core.surfaces.admin.changes import identifier, read, share, share_text
-from core.surfaces.admin.limits import limits, limits_object
+from core.surfaces.admin.limits import limits, limits_object, without_bounds
 from core.surfaces.admin.plans import LONGEST_TITLE
 from core.surfaces.openai_chat.checks import At, string, up_to, wrong, wrong_type
 from core.tenant import Organisation, OwnKey
@@ -49,8 +49,8 @@ def parse_organisation(body: bytes) -> dict[str, Any]:
 
 
 def parse_changes(body: bytes) -> dict[str, Any]:
-    """The members of an organisation that change; as for `parse_organisation`."""
-    return read(body, _CHANGES)
+    """The members of an organisation that change; null takes `limits` away. Fails as `parse_organisation` does."""
+    return without_bounds(read(body, _CHANGES, clears=("limits",)))
 
 
 def parse_payment(body: bytes) -> tuple[str, int]:

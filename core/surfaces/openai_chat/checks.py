@@ -13,6 +13,9 @@ from core.errors import InvalidRequest, Unprocessable
 
 LONGEST_SHOWN: Final = 60
 
+LARGEST: Final = 2**63 - 1
+"""The largest of the whole numbers that every JSON reader keeps exactly."""
+
 NO_HINTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -133,7 +136,9 @@ def integer(low: int, high: int | None = None) -> Check:
         if type(value) is not int:
             raise wrong_type(at, "an integer", value)
         if value < low or (high is not None and value > high):
-            raise wrong(at, f"must be {_range(low, high)}, not {value}.")
+            # What only keeps a number readable is no bound to be told to somebody who is far from it.
+            told = None if high == LARGEST and value < low else high
+            raise wrong(at, f"must be {_range(low, told)}, not {value}.")
         return value
 
     return check

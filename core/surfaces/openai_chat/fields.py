@@ -7,6 +7,7 @@ from typing import Final
 
 from core.chat import Json, ResponseFormat
 from core.surfaces.openai_chat.checks import (
+    LARGEST,
     At,
     Table,
     anything,
@@ -29,8 +30,6 @@ from core.surfaces.openai_chat.parts import content_of
 from core.surfaces.openai_chat.preferences import preferences
 from core.surfaces.openai_chat.tools import function_call, functions, identifier, tool_choice, tools
 
-# Whole numbers that every JSON reader keeps exactly.
-_LARGEST: Final = 2**63 - 1
 _MOST_METADATA: Final = 16
 _LONGEST_MODEL: Final = 256
 
@@ -108,8 +107,8 @@ FIELDS: Final[Table] = {
     "functions": functions,
     "logit_bias": _logit_bias,
     "logprobs": boolean,
-    "max_completion_tokens": integer(1, _LARGEST),
-    "max_tokens": integer(1, _LARGEST),
+    "max_completion_tokens": integer(1, LARGEST),
+    "max_tokens": integer(1, LARGEST),
     "messages": messages,
     "metadata": _metadata,
     "modalities": array(one_of("text", "audio")),
@@ -126,7 +125,7 @@ FIELDS: Final[Table] = {
     "response_format": _response_format,
     "routing": preferences,
     "safety_identifier": up_to(128),
-    "seed": integer(-_LARGEST - 1, _LARGEST),
+    "seed": integer(-LARGEST - 1, LARGEST),
     "service_tier": one_of("auto", "default", "flex", "scale", "priority", "fast"),
     "stop": _stop,
     "store": boolean,

@@ -108,10 +108,13 @@ class StreamRenderer:
             return self._own_frame("usage", {"usage": usage}) + DONE
         return DONE
 
-    def error(self, error: GatewayError) -> bytes:
-        """The end of a stream that failed after it had started."""
+    def error(self, error: GatewayError, usage: Mapping[str, Json] | None = None) -> bytes:
+        """The end of a stream that failed after it had started; `usage` is what is charged all the same, None for
+        nothing."""
         held = [frame for index in self._choices for frame in self._annotations(index)]
-        failure = {"object": "error", **self._identity, "choices": [], "error": error_object(error)}
+        failure: dict[str, Json] = {"object": "error", **self._identity, "choices": [], "error": error_object(error)}
+        if usage is not None:
+            failure["usage"] = usage
         return b"".join((*held, _frame(failure), DONE))
 
     def _frames(self, event: Event) -> Iterator[bytes]:

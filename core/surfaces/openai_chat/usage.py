@@ -1,16 +1,13 @@
 """The `usage` object: tokens, what they cost and how long they took, in the shape of the contract (section 3)."""
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
-from functools import reduce
-from operator import add
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from core.chat import Json, Usage
+from core.masking import masked
 from core.money import Charge, dollars
 
 _NOTHING_USED: Final = Usage()
-_STEPS: Final = 5
 
 
 def usage_object(
@@ -46,7 +43,7 @@ def usage_object(
         "cost_details": None if charge is None else _cost_details(charge),
         "latency_ms": latency_ms,
     }
-    dropped = sorted(set(dropped_params))
+    dropped = sorted(set(map(masked, dropped_params)))
     said = {
         "ttft_ms": ttft_ms,
         "truncated": truncated,
@@ -88,31 +85,5 @@ def _cost_details(charge: Charge) -> dict[str, float]:
     if charge.request:
         parts["request_cost"] = charge.request
     parts["guardrail_cost"] = charge.guardrail
-    total = dollars(charge.total)
-    return {**dict(zip(parts, _adding_up([*map(dollars, parts.values())], total), strict=True)), "total_cost": total}
-
-
-def _adding_up(parts: list[float], total: float) -> list[float]:
-    """The parts, one of them moved by an unnoticeable bit where floats would not add up to the total."""
-    return next((tried for tried in _neighbours(parts, total) if _added(tried) == total), parts)
-
-
-def _added(parts: list[float]) -> float:
-    # Not `sum`, which newer Pythons compensate for rounding: other readers do not.
-    return reduce(add, parts)
-
-
-def _neighbours(parts: list[float], total: float) -> Iterator[list[float]]:
-    yield parts
-    gap = total - _added(parts)
-    for place, part in enumerate(parts):
-        for start in (part, part + gap) if part else ():
-            yield from ([*parts[:place], candidate, *parts[place + 1 :]] for candidate in _around(start))
-
-
-def _around(value: float) -> Iterator[float]:
-    below = above = value
-    for _ in range(_STEPS):
-        below, above = math.nextafter(below, -math.inf), math.nextafter(above, math.inf)
-        yield above
-        yield below
+    # Each from its own integer: shown with its own digits. Floats may add up to another last bit; the integers do not.
+    return {name: dollars(micros) for name, micros in {**parts, "total_cost": charge.total}.items()}

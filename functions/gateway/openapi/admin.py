@@ -41,13 +41,13 @@ _OPERATIONS: Final[Mapping[str, Mapping[str, tuple[str, str, str | None, str, tu
     },
     f"{_ORG}/keys/{{key_id}}": {
         "get": ("getKey", "Look at a key", None, "Key", ()),
-        "patch": ("changeKey", "Change a key", "KeyChanges", "Key", ()),
+        "patch": ("changeKey", "Change a key", "KeyChanges", "Key", (409,)),
         "delete": ("deleteKey", "Forget a key", None, "Deleted", ()),
     },
     f"{_ORG}/keys/{{key_id}}/rotate": {
         "post": ("rotateKey", "Make a key that takes another one's place", "Rotation", "MadeKey", (409,))
     },
-    f"{_ORG}/keys/{{key_id}}/revoke": {"post": ("revokeKey", "Revoke a key", None, "Key", ())},
+    f"{_ORG}/keys/{{key_id}}/revoke": {"post": ("revokeKey", "Revoke a key", None, "Key", (409,))},
     f"{_ORG}/policies": {"get": ("listPolicies", "List an organisation's policies", None, "PolicyList", ())},
     f"{_ORG}/policies/{{policy}}": {
         "get": ("getPolicy", "Look at a policy", None, "Policy", ()),
@@ -80,8 +80,9 @@ _DESCRIPTIONS: Final = {
     "payIn": "One that is sent again counts once; another amount under the same name is refused.",
     "createKey": "The key is shown this once.",
     "changeKey": "What is left out stays; null takes the expiry, the models or the limits away.",
-    "changeOrganisation": "What is left out stays as it is.",
-    "rotateKey": "The new key may do what the old one may. The key is shown this once.",
+    "changeOrganisation": "What is left out stays; null takes the limits away.",
+    "rotateKey": "The new key may do what the old one may, and counts on under limits where the old one stands. It is "
+    "shown this once. While it lives, the old key cannot be rotated again.",
     "revokeKey": "Processes that know the key refuse it within a minute.",
     "deleteKey": "What it was used for stays in the records.",
     "putPolicy": "What is left out is as in the built-in policy.",

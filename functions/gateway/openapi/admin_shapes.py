@@ -104,7 +104,8 @@ def _plans() -> dict[str, Schema]:
         "Limits": record(
             {name: nullable(whole(_MEANINGS[name], low=0, high=LARGEST)) for name in LIMIT_NAMES},
             (),
-            "Bounds on what may be used; null is no bound.",
+            "Bounds on what may be used; null is no bound. A limit counts from when it is set: what was used before, "
+            "or while there was none, is not counted.",
             additionalProperties=False,
         ),
     }
@@ -134,6 +135,7 @@ def _keys() -> dict[str, Schema]:
         "models": nullable(array(text())),
         "scopes": array(scope),
         "limits": ref("Limits"),
+        "successor": nullable(text("The id of the key that took its place when it was rotated.")),
     }
     made = {**shown, "key": text("The key itself. It is shown this once; its hash is kept.", pattern="^hr_")}
     return {

@@ -18,6 +18,12 @@ def limit_headers() -> dict[str, Any]:
     return headers
 
 
+def failure_cost(prefix: str) -> dict[str, Any]:
+    """What a chat completion that failed says of its charge; `prefix` is what our own names begin with."""
+    about = "What it is charged all the same, where a host that failed had reported usage."
+    return {f"{prefix}Cost-Micros": {"schema": whole(about, low=0)}}
+
+
 def chat_headers(prefix: str) -> dict[str, Any]:
     """What a chat answer has beside the headers of every answer; `prefix` is what our own names begin with."""
     return {

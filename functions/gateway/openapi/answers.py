@@ -145,7 +145,7 @@ def _usage() -> Schema:
                     "output_cost": number(),
                     "request_cost": number("What the request costs whatever its tokens come to, where it does."),
                     "guardrail_cost": number(),
-                    "total_cost": number("The sum of the others."),
+                    "total_cost": number("The sum of the others, exact in decimal digits."),
                 },
                 ("input_cost", "output_cost", "guardrail_cost", "total_cost"),
                 "The parts of `cost`.",

@@ -195,7 +195,7 @@ _MESSAGES: Final[dict[int, tuple[str, str | None]]] = {
         None,
     ),
     500: ("The gateway failed. The fault was logged under the request id.", None),
-    502: ("The model's host failed. Send the request again.", None),
+    502: ("The model failed to answer; the gateway tried 3 times. Name another, or ask again later.", None),
     503: ("No host of the model can be used at the moment. Try again, or name another model.", None),
-    504: ("The request passed its deadline. Try again, or allow more time with routing.deadline_ms.", None),
+    504: ("The request passed its deadline. Allow more time with routing.deadline_ms.", None),
 }

@@ -86,6 +86,8 @@ FAILURES: Final[tuple[tuple[type[GatewayError], str, Codes], ...]] = (
             "already_exists": "There is one of that name already.",
             "in_use": "It is built in, or something else needs it; the message says which.",
             "key_not_live": "The key is expired or revoked; the message says which.",
+            "key_rotated": "Another key took its place before; the message names it.",
+            "key_changed": "Others changed the key at the same moment.",
         },
     ),
     (

@@ -137,5 +137,9 @@ def _usage(surface: Surface) -> Schema:
 
 
 def _error(surface: Surface) -> Schema:
-    members = {"choices": array(free(), "Empty.", most=0), "error": ref("StreamFailure")}
+    members = {
+        "choices": array(free(), "Empty.", most=0),
+        "error": ref("StreamFailure"),
+        "usage": ref("Usage", "What is charged all the same: only where a host had reported usage."),
+    }
     return _frame(surface, "error", members, "The stream failed; what was sent before is not the whole answer.")

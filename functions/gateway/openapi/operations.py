@@ -9,7 +9,7 @@ from core.surfaces.openai_chat.body import DEEPEST, MOST_VALUES
 from core.surfaces.surface import Surface
 from functions.gateway.incoming import LARGEST_BODY
 from functions.gateway.openapi.admin import ADMIN_TAG
-from functions.gateway.openapi.answer_headers import chat_headers, limit_headers
+from functions.gateway.openapi.answer_headers import chat_headers, failure_cost, limit_headers
 from functions.gateway.openapi.example_answers import (
     example_answers,
     example_decision,
@@ -109,7 +109,8 @@ def failure_headers(prefix: str) -> dict[str, Any]:
     return {
         **common_headers(prefix),
         "Retry-After": {"schema": whole("Seconds after which a repeat can help.", low=1)},
-        "x-should-retry": {"schema": words("false", about="There when a repeat cannot help; SDKs read it.")},
+        "x-should-retry": {"schema": words("false", about="No client should repeat this by itself; SDKs read it.")},
+        **failure_cost(prefix),
         **limit_headers(),
     }
 

@@ -46,8 +46,9 @@ _LIMITS: Final = {
 }
 _COMPLETE: Final = nullable(
     whole(
-        "Unix seconds. Of requests that came in before, the costs in the answers add up to exactly what is shown here. "
-        "Null while that is not known.",
+        "Unix seconds. Of requests that came in before, the costs in the answers add up to exactly what is shown here, "
+        "but for requests that were answered while the store was away: their records wait in the gateway's log, and "
+        "are in no sum until the operator replays them. Null while that is not known.",
         low=0,
     )
 )
@@ -84,7 +85,10 @@ def usage_operation(
         "limit": (whole(f"How many rows. Default: {USUAL_LIMIT}.", low=1, high=LARGEST_LIMIT), 50),
         "cursor": (text("The `next_cursor` of the page before; it stands for `from` and `to`."), example_cursor()),
     }
-    table = "The same rows as a table, for `Accept: text/csv`; the first line names the columns."
+    table = (
+        "The same rows as a table, for `Accept: text/csv`; the first line names the columns. It ends after `limit` "
+        f"rows, as JSON does: the header `{prefix}Next-Cursor` has the cursor of the next page where there is one."
+    )
     return {
         "operationId": f"{surface.name}GetUsage",
         "tags": [USAGE],
@@ -101,7 +105,9 @@ def usage_operation(
                 "description": "A page of the report.",
                 "headers": {
                     **headers,
-                    f"{prefix}Next-Cursor": {"schema": text("With a table: the cursor of the next page.")},
+                    f"{prefix}Next-Cursor": {
+                        "schema": text("With a table: the cursor of the next page; without it this was the last.")
+                    },
                     f"{prefix}Complete-Until": {"schema": whole("With a table: what `complete_until` says.", low=0)},
                 },
                 "content": {

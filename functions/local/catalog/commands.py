@@ -49,9 +49,12 @@ def check(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what is missing, contradictory or about to end; exit code 1 if there are errors."""
+    """Say what is missing, contradictory or about to end; exit code 1 if there are errors. Of a file of your own, what
+    is said of the models that ship is left out, and counted."""
     differ = () if sources is None else build_models(sources).disagreements
-    findings = findings_of(_load(catalog), datetime.now(UTC).date(), differ)
+    whole = findings_of(_load(catalog), datetime.now(UTC).date(), differ)
+    shipped = frozenset(findings_of(load_catalog(), datetime.now(UTC).date(), differ) if catalog else ())
+    findings = [finding for finding in whole if finding not in shipped]
     rows: list[dict[str, object]] = [
         {
             "severity": finding.severity.value,
@@ -66,6 +69,9 @@ def check(
     if not as_json:
         words = ", ".join(counted(counts[severity], NOUNS[severity]) for severity in Severity)
         Console(stderr=True).print(words, highlight=False)
+        if left_out := len(whole) - len(findings):
+            said = counted(left_out, "finding")
+            Console(stderr=True).print(f"{said} about what ships: headrace catalog check", highlight=False)
     if counts[Severity.ERROR]:
         raise typer.Exit(1)
 
@@ -110,6 +116,7 @@ def _row(model: Model) -> dict[str, object]:
     return {
         "id": model.id,
         "hosts": len(model.hosts),
+        "vendors": [*dict.fromkeys(host.vendor for host in model.hosts)],
         "context_tokens": model.context_tokens,
         "max_output_tokens": model.max_output_tokens,
         "input": None if prices is None else prices.base.input / 1_000_000,

@@ -1,16 +1,21 @@
-"""The catalog entry of the demo model, as a catalog file."""
+"""The catalog entry of the demo model, as a catalog file, kept where the other commands find it."""
 
+from pathlib import Path
 from typing import Final
 
 from core.catalog.loader import load_catalog
 from functions.local.catalog.writer import write_toml
 from functions.local.demo_model import SMOLLM2
+from functions.settings import Settings
 
 DEMO_MODEL: Final = "demo/smollm2-135m-instruct"
 """The catalog id of the demo model."""
 
 UPSTREAM_NAME: Final = "smollm2-135m-instruct"
 """What the server is to call it."""
+
+FILE: Final = "demo-catalog.toml"
+"""What the kept entry is called, beside the database."""
 
 
 def demo_catalog(base_url: str, context_tokens: int = SMOLLM2.context_tokens) -> str:
@@ -50,3 +55,21 @@ def demo_catalog(base_url: str, context_tokens: int = SMOLLM2.context_tokens) ->
         "hosts": [host],
     }
     return write_toml({"vendors": {"local": vendor}, "models": [model]})
+
+
+def keep_demo(folder: Path, entry: str | None) -> None:
+    """Keep the entry of the demo model that is served from a folder; None where it is not any more."""
+    file = folder / FILE
+    if entry is None:
+        file.unlink(missing_ok=True)
+    else:
+        file.write_text(entry, "utf-8")
+
+
+def kept_demo(settings: Settings) -> tuple[tuple[str, str], ...]:
+    """The demo model as a catalog file and its name, where a server on this machine last served it from the data folder
+    that the settings name; nothing where none did."""
+    file = settings.sqlite_path.with_name(FILE)
+    if settings.store != "sqlite" or not file.is_file():
+        return ()
+    return ((str(file), file.read_text("utf-8")),)

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from core.catalog.compiled import compile_catalog
 from core.catalog.file import parse_catalog
+from core.catalog.host_rules import check_hosts
 from core.catalog.model import Model, Vendor
-from core.catalog.shipped import COMPILED, FILES, SHIPPED_FOLDER, digests
+from core.catalog.shipped import COMPILED, FILES, SHIPPED_FOLDER, digests, read_shipped
 from functions.local.catalog.build import BuildReport
 
 
@@ -50,4 +51,6 @@ def compile_own(text: str, name: str) -> bytes:
         CatalogError: The file is wrong.
     """
     vendors, models = parse_catalog(text, name)
+    shipped, _ = read_shipped(SHIPPED_FOLDER)
+    check_hosts(models, {vendor.name: vendor for vendor in (*shipped, *vendors)}, text, name)
     return compile_catalog(vendors, models, {})

@@ -7,6 +7,7 @@ from core.catalog.errors import CatalogError
 from core.catalog.loader import Catalog
 from core.catalog.model import Target, Vendor
 from functions.local.doctor.finding import Finding, fail, fine, warn
+from functions.local.output import counted
 
 ABOUT = "catalog"
 SOON_DAYS = 30
@@ -25,7 +26,7 @@ def check_catalog(
     """
     try:
         catalog = load()
-    except (CatalogError, OSError) as error:
+    except CatalogError as error:
         return None, [fail(ABOUT, str(error), "Correct the file that HEADRACE_CATALOG names.")]
     targets = [target for model in catalog.scan() for target in catalog.targets(model)]
     callable_ = [target for target in targets if has(target.vendor)]
@@ -38,7 +39,7 @@ def check_catalog(
             f"Set one of {_named(_variables(catalog))}, or add a vendor of your own by HEADRACE_CATALOG.",
         )
     else:
-        said = fine(ABOUT, f"{len(models)} models can be called, at {_named(vendors)}")
+        said = fine(ABOUT, f"{counted(len(models), 'model')} can be called, at {_named(vendors)}")
     return catalog, [said, *_dated(callable_, today)]
 
 

@@ -2,26 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from importlib.metadata import version
 from typing import Annotated
 
 import orjson
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from functions.local.doctor.examine import Step, examine_deployment, examine_installation
-from functions.local.doctor.finding import Finding, Level
-from functions.local.output import Refusal, standard_input
+from functions.local.doctor.finding import Finding, Level, fine
+from functions.local.output import Refusal, plain_table, print_table, standard_input
 from functions.settings import environment
 
 _STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
 
 
 def doctor(
-    url: Annotated[
-        str | None, typer.Option("--url", help="A gateway's address, to look at it from outside; without /v1.")
-    ] = None,
+    url: Annotated[str | None, typer.Option("--url", help="A gateway's address, to look at it from outside.")] = None,
     key: Annotated[
         str | None,
         typer.Option("--key", help="A key of it; '-' reads it from standard input. It pays for one short answer."),
@@ -39,7 +37,7 @@ def doctor(
         raise Refusal(f"{url} is no address: it begins with https:// or http://.")
     token = standard_input().strip() if key == "-" else key
     steps = examine_installation(environment()) if url is None else examine_deployment(url, token, model)
-    found = asyncio.run(_all(steps))
+    found = [fine("headrace", f"version {version('headrace')}"), *asyncio.run(_all(steps))]
     if as_json:
         print(orjson.dumps({"ok": _works(found), "findings": [*map(_row, found)]}, option=orjson.OPT_INDENT_2).decode())
     else:
@@ -67,8 +65,8 @@ def _row(finding: Finding) -> dict[str, str | None]:
 
 
 def _show(found: Sequence[Finding]) -> None:
-    table = Table("", "about", "what was found", "what to do", box=None, header_style="bold", pad_edge=False)
+    table = plain_table("", "about", "what was found", "what to do")
     for each in found:
         style = _STYLES[each.level]
         table.add_row(f"[{style}]{each.level.value}[/{style}]", *map(escape, (each.about, each.says, each.do or "")))
-    Console().print(table)
+    print_table(table)

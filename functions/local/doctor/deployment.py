@@ -9,6 +9,7 @@ import httpx
 from functions.local.doctor.clock import check_clock
 from functions.local.doctor.finding import Finding, fail, fine, warn
 from functions.local.doctor.stream import check_stream
+from functions.local.output import counted
 
 PATIENCE: Final = httpx.Timeout(30.0, read=120.0)
 ABOUT: Final = "address"
@@ -29,7 +30,7 @@ async def check_address(
         return False, [fail(ABOUT, f"{base} cannot be reached ({type(error).__name__}: {error})", do)]
     if alive.status_code != 200 or _member(alive, "status") != "ok":
         says = f"{base} answers /healthz with {alive.status_code}, and not as this gateway does"
-        return False, [fail(ABOUT, says, "Give the address without /v1; with a stage, as /live, where there is one.")]
+        return False, [fail(ABOUT, says, "Check the address: with a stage, as /live, where there is one.")]
     findings = [fine(ABOUT, f"a gateway answers at {base}")]
     if _ID not in alive.headers:
         do = "Let what stands in front of the gateway pass its headers on."
@@ -57,7 +58,7 @@ async def check_key(client: httpx.AsyncClient) -> tuple[bool, Sequence[Finding]]
     if not listed:
         do = "Give the gateway a vendor's key, or let the key use more models."
         return False, [fail("key", "the key may use no model that can be called", do)]
-    return True, [fine("key", f"may use {len(listed)} models")]
+    return True, [fine("key", f"may use {counted(len(listed), 'model')}")]
 
 
 async def check_streaming(client: httpx.AsyncClient, model: str) -> Sequence[Finding]:

@@ -73,7 +73,9 @@ async def examine_installation(variables: Mapping[str, str]) -> AsyncIterator[St
 async def examine_deployment(url: str, key: str | None, model: str) -> AsyncIterator[Step]:
     """Look at a gateway from outside; without a key, only at whether it is there."""
     headers = {"accept-encoding": "identity"} | ({} if key is None else {"authorization": f"Bearer {key}"})
-    async with httpx.AsyncClient(base_url=url.rstrip("/"), headers=headers, timeout=PATIENCE) as client:
+    async with httpx.AsyncClient(
+        base_url=url.rstrip("/").removesuffix("/v1"), headers=headers, timeout=PATIENCE
+    ) as client:
         is_there, found = await check_address(client)
         yield Step("the key", found)
         if not is_there or key is None:

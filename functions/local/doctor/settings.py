@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from functions.local.doctor.finding import Finding, fail, fine, warn
-from functions.settings import PREFIX, Settings, SettingsError, read_settings
+from functions.settings import PREFIX, Settings, SettingsError, read_settings, unknown_settings
 
 ABOUT = "settings"
 
@@ -12,7 +12,7 @@ ABOUT = "settings"
 def check_settings(variables: Mapping[str, str]) -> tuple[Settings | None, Sequence[Finding]]:
     """The settings, None where they are wrong, and what is to be said of the variables."""
     known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
-    strangers = [_stranger(name, known) for name in sorted(variables) if name.startswith(PREFIX) and name not in known]
+    strangers = [_stranger(name, known) for name in unknown_settings(variables)]
     try:
         settings = read_settings(variables)
     except SettingsError as error:

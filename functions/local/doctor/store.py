@@ -11,6 +11,7 @@ from core.errors import StoreUnavailable
 from core.ports import Store
 from functions.local.doctor.files import check_privacy, is_there
 from functions.local.doctor.finding import Finding, fail, fine
+from functions.local.output import counted
 from functions.settings import Settings
 
 ABOUT = "store"
@@ -33,7 +34,7 @@ async def check_sqlite(settings: Settings, store: Store) -> Sequence[Finding]:
     problem = await asyncio.to_thread(_damage, path)
     if problem is not None:
         return [fail(ABOUT, f"{path} is damaged: {problem}", "Restore it from a copy.")]
-    return [fine(ABOUT, f"{path}, {organisations} organisations"), *check_privacy(ABOUT, path)]
+    return [fine(ABOUT, f"{path}, {counted(organisations, 'organisation')}"), *check_privacy(ABOUT, path)]
 
 
 def _damage(path: Path) -> str | None:
@@ -46,7 +47,7 @@ def _damage(path: Path) -> str | None:
 async def check_dynamodb(settings: Settings) -> tuple[Sequence[Finding], str | None]:
     """Both tables, and the time that DynamoDB told."""
     # Imported here: boto3 is slow to import, and not needed elsewhere.
-    from botocore.exceptions import BotoCoreError
+    from botocore.exceptions import BotoCoreError, NoRegionError
 
     from core.store.dynamodb_threads import client_maker
     from functions.local.doctor.tables import CONFIG, LEDGER, check_table
@@ -54,7 +55,8 @@ async def check_dynamodb(settings: Settings) -> tuple[Sequence[Finding], str | N
     try:
         client = client_maker(threads=2)()
     except BotoCoreError as error:
-        do = "Set AWS_REGION, and give the process a role, a profile or keys."
+        no_region = isinstance(error, NoRegionError)
+        do = "Set AWS_REGION." if no_region else "Give the process a role, a profile or keys."
         return [fail(ABOUT, f"DynamoDB cannot be called: {error}", do)], None
     try:
         config, ledger = await asyncio.gather(

@@ -49,6 +49,11 @@ async def test_what_is_wrong_is_refused_with_line_and_field(site: Site) -> None:
         ),
         (OWN.replace('vendor = "lab"', 'vendor = "lap"'), "did you mean"),
         (f"{vendor}\n{OWN}", "catalog:1: vendors.lab: an organisation's catalog may not add or change vendors"),
+        (f"{OWN}\noptions = {{ max_tokens = 9 }}\n", "options.max_tokens: is written by the gateway"),
+        (
+            OWN.replace('vendor = "lab"', 'vendor = "google"').replace('upstream_model = "', 'upstream_model = "../'),
+            "upstream_model: stands in the address here",
+        ),
         ('{"headrace_catalog":1}', "catalog:1: not valid TOML"),
         ("# " + "x" * 300_000, "256 KB"),
     ]

@@ -1,5 +1,6 @@
 """Callers' keys: made and shown once, changed, rotated, revoked, deleted; what they may, and when they were used."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ async def test_a_key_is_shown_once_and_read_without_it(site: Site) -> None:
         "models": None,
         "scopes": ["inference", "decisions", "usage"],
         "limits": made["limits"],
+        "successor": None,
     }
     assert await site.does("GET", f"/organisations/acme/keys/{made['id']}") == made
     assert (await site.does("GET", "/organisations/acme/keys"))["data"] == [made]
@@ -72,17 +74,56 @@ async def test_a_rotated_key_lives_on_for_the_overlap(site: Site) -> None:
     new = await site.does("POST", f"/organisations/acme/keys/{old['id']}/rotate", {"overlap_hours": 2})
     assert (new["name"], new["scopes"], new["expires"]) == ("ci", ["inference"], None)
     assert new["key"] != old["key"]
-    ends = (await site.does("GET", f"/organisations/acme/keys/{old['id']}"))["expires"]
-    assert 7_190 <= ends - new["created"] <= 7_200
+    rotated = await site.does("GET", f"/organisations/acme/keys/{old['id']}")
+    assert 7_190 <= rotated["expires"] - new["created"] <= 7_200
+    assert (rotated["successor"], new["successor"]) == (new["id"], None)
     for made in (old, new):
         assert (await site.asks(made["key"])).status_code == 200
-    await site.does("POST", f"/organisations/acme/keys/{old['id']}/rotate", {"overlap_hours": 0})
-    assert (await site.asks(old["key"])).status_code == 401
-    error = await site.refused("POST", f"/organisations/acme/keys/{old['id']}/rotate", {}, status=409)
+    newest = await site.does("POST", f"/organisations/acme/keys/{new['id']}/rotate", {"overlap_hours": 0})
+    assert [(await site.asks(made["key"])).status_code for made in (old, new, newest)] == [200, 401, 200]
+    error = await site.refused("POST", f"/organisations/acme/keys/{new['id']}/rotate", {}, status=409)
     assert (error["code"], "is expired" in error["message"]) == ("key_not_live", True)
-    await site.does("POST", f"/organisations/acme/keys/{new['id']}/revoke")
-    error = await site.refused("POST", f"/organisations/acme/keys/{new['id']}/rotate", status=409)
+    await site.does("POST", f"/organisations/acme/keys/{newest['id']}/revoke")
+    error = await site.refused("POST", f"/organisations/acme/keys/{newest['id']}/rotate", status=409)
     assert (error["code"], "is revoked" in error["message"]) == ("key_not_live", True)
+
+
+async def test_a_key_is_rotated_once_however_many_ask(site: Site) -> None:
+    old = await site.does("POST", "/organisations/acme/keys", {"name": "ci"})
+    place = f"/organisations/acme/keys/{old['id']}"
+    answers = await asyncio.gather(*(site.operator.post(f"/admin/v1{place}/rotate") for _ in range(16)))
+    (made,) = [answer.json() for answer in answers if answer.status_code == 200]
+    refusals = [answer.json()["error"] for answer in answers if answer.status_code == 409]
+    assert (len(refusals), {error["code"] for error in refusals}) == (15, {"key_rotated"})
+    assert made["id"] in refusals[0]["message"]
+    listed = (await site.does("GET", "/organisations/acme/keys"))["data"]
+    assert {key["id"] for key in listed} == {old["id"], made["id"]}
+
+
+async def test_a_key_whose_successor_is_gone_can_be_rotated_again(site: Site) -> None:
+    old = await site.does("POST", "/organisations/acme/keys", {"name": "ci"})
+    place = f"/organisations/acme/keys/{old['id']}/rotate"
+    for ending in ({"method": "POST", "path": "/revoke"}, {"method": "DELETE", "path": ""}):
+        lost = await site.does("POST", place)
+        assert (await site.refused("POST", place, status=409))["code"] == "key_rotated"
+        await site.does(ending["method"], f"/organisations/acme/keys/{lost['id']}{ending['path']}")
+    assert (await site.asks((await site.does("POST", place))["key"])).status_code == 200
+
+
+async def test_rotation_takes_nothing_back_and_starts_no_budget_anew(site: Site) -> None:
+    limits = {"day_requests": 3, "parallel": 9}
+    old = await site.does("POST", "/organisations/acme/keys", {"name": "ci", "limits": limits})
+    keys = [old]
+    for _ in range(2):
+        assert (await site.asks(keys[-1]["key"])).status_code == 200
+        keys.append(await site.does("POST", f"/organisations/acme/keys/{keys[-1]['id']}/rotate"))
+    assert (await site.asks(old["key"])).status_code == 200
+    for key in keys:
+        refused = await site.asks(key["key"])
+        assert (refused.status_code, refused.json()["error"]["code"]) == (429, "rate_limited")
+    place = f"/organisations/acme/keys/{keys[-1]['id']}"
+    await site.does("PATCH", place, {"limits": {"day_requests": 4}})
+    assert [(await site.asks(keys[-1]["key"])).status_code for _ in range(2)] == [200, 429]
 
 
 async def test_a_key_that_expires_is_followed_by_one_that_does(site: Site) -> None:

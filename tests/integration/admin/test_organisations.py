@@ -32,6 +32,9 @@ async def test_an_organisation_is_made_read_changed_and_listed(site: Site) -> No
     assert await site.does("GET", "/organisations/beta") == made
     changed = await site.does("PATCH", "/organisations/beta", {"plan": "standard", "discount": "1/3", "limits": {}})
     assert changed == {**made, "plan": "standard", "discount": "1/3", "limits": NO_LIMITS}
+    bound = await site.does("PATCH", "/organisations/beta", {"limits": {"parallel": 5}})
+    assert bound["limits"]["parallel"] == 5
+    assert (await site.does("PATCH", "/organisations/beta", {"plan": None, "limits": None})) == changed
     listed = await site.does("GET", "/organisations")
     assert listed["object"] == "list"
     assert [one["id"] for one in listed["data"]] == ["acme", "beta", "default"]

@@ -4,16 +4,20 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from core.execute import SHORT_RETRY_S
 from core.record import LOST, Record
 from core.reservation import LEASE_S
 from core.settlement import MOST_SILENT_S, RENEWED_S
 from core.surfaces.surface import PLAIN
 from core.sweep import sweep
-from tests.support.answers import chunk
+from tests.support.answers import chunk, usage_chunk
 from tests.support.clock import ManualClock
 from tests.support.gateway import Running, running_gateway
-from tests.support.script import Head, Send, Step, Wait, reply
+from tests.support.script import Head, Reset, Send, Step, Wait, reply
 from tests.support.upstream import ScriptedUpstream
 
 BODY = {"model": "lab/small", "stream": True, "messages": [{"role": "user", "content": "Hello?"}]}
@@ -32,6 +36,10 @@ END: list[Step] = [
         "\n\ndata: [DONE]\n\n".encode()
     ),
 ]
+
+
+def events(*chunks: Any) -> list[Step]:
+    return [Send(f"data: {json.dumps(each)}\n\n".encode()) for each in chunks]
 
 
 async def only_record(running: Running) -> Record:
@@ -90,6 +98,57 @@ async def test_a_long_stream_keeps_its_record(tmp_path: Path) -> None:
         settled = await only_record(running)
     assert settled.lease_until_ms == renewed.lease_until_ms
     assert settled.outcome == "served"
+
+
+@pytest.mark.parametrize("is_stream", [True, False])
+async def test_what_a_host_has_reported_is_charged_when_the_process_dies(tmp_path: Path, is_stream: bool) -> None:
+    """A lost request comes to what was told until the last renewal of its lease, a failed attempt's usage included."""
+    clock = ManualClock()
+    early, reported = usage_chunk(11, 22), usage_chunk(31, 64)
+    failing = [SSE, *events(chunk({"role": "assistant"}), reported), Reset()]
+    serving = [SSE, said("Hel"), *events({**chunk({}), "usage": early["usage"]}), Wait("half"), said("lo"), *END]
+    async with (
+        ScriptedUpstream(failing, serving) as upstream,
+        running_gateway(tmp_path, upstream.url, clock=clock) as running,
+        running.client() as client,
+    ):
+        asking = asyncio.ensure_future(client.post("/v1/chat/completions", json=BODY | {"stream": is_stream}))
+        await clock.sleeper_within(SHORT_RETRY_S)
+        await clock.advance(clock.due_in() or 0)
+        await upstream.barrier("half").reached.wait()
+        for _ in range(5):  # what the upstream sent comes through the same loop
+            await client.get("/healthz")
+        await clock.advance(RENEWED_S - 0.1)
+        noted = await only_record(running)
+        (lost,) = await sweep(running.store, noted.lease_until_ms + 1, 10)
+        upstream.barrier("half").released.set()
+        answer = await asking
+        settled = await only_record(running)
+    assert not noted.is_settled
+    assert [(row.outcome, row.charged) for row in noted.attempts] == [("interrupted", True), (LOST, True)]
+    assert lost.charge is not None
+    assert lost.charge.total == 1_053 + 11 * 3 + 22 * 15
+    assert b"lo" in answer.content
+    assert settled.charge is not None
+    assert settled.charge.total == 2 * 1_053
+
+
+async def test_what_a_host_has_told_by_the_commit_is_noted_with_it(tmp_path: Path) -> None:
+    told = {**chunk({"content": "Hel"}), "usage": usage_chunk(11, 22)["usage"]}
+    async with (
+        ScriptedUpstream([SSE, *events(told), Wait("half"), *END]) as upstream,
+        running_gateway(tmp_path, upstream.url) as running,
+        running.client() as client,
+        client.stream("POST", "/v1/chat/completions", json=BODY) as response,
+    ):
+        received = response.aiter_raw()
+        await until(b"Hel", received)
+        (row,) = (await only_record(running)).attempts
+        upstream.barrier("half").released.set()
+        assert b"[DONE]" in b"".join([data async for data in received])
+    assert (row.outcome, row.charged) == (LOST, True)
+    assert row.usage is not None
+    assert row.usage.total_tokens == 33
 
 
 async def test_a_request_that_waits_in_silence_keeps_its_record(tmp_path: Path) -> None:

@@ -211,6 +211,49 @@ class TestRefusals:
                 response = await client.request(method, path)
         assert (response.status_code, response.json()["error"]["code"]) == (status, code)
 
+    @pytest.mark.parametrize(
+        ("method", "path", "hint"),
+        [
+            ("GET", "/models", " Did you mean /v1/models?"),
+            ("POST", "/chat/completions", " Did you mean /v1/chat/completions?"),
+            ("GET", "/models/lab/small", " Did you mean /v1/models/lab/small?"),
+            ("GET", "/chat/completions", ""),
+            ("GET", "/v1/nothing", ""),
+        ],
+    )
+    async def test_a_base_url_without_v1_is_told_of(self, tmp_path: Path, method: str, path: str, hint: str) -> None:
+        with refusing() as nowhere:
+            async with running_gateway(tmp_path, nowhere) as running, running.client() as client:
+                error = (await client.request(method, path)).json()["error"]
+        assert error["code"] == "endpoint_not_found"
+        assert error["message"] == f"There is no endpoint {path}.{hint} See /docs for those there are."
+
+    async def test_a_key_in_the_wrong_place_is_told_without_it(self, tmp_path: Path) -> None:
+        with refusing() as nowhere:
+            async with running_gateway(tmp_path, nowhere) as running, running.client() as client:
+                key = running.token
+                chat, routed = "/v1/chat/completions", "/api/v1/inference/chat/completions"
+                asked = [
+                    ("GET", f"/v1/{key}", None),
+                    ("PUT", f"/v1/models/{key}", None),
+                    ("GET", f"/v1/models/{key}", None),
+                    ("GET", f"/v1/routing-decisions/{key}", None),
+                    ("GET", f"/v1/usage?{key}=1", None),
+                    ("GET", f"/v1/usage?group_by={key}", None),
+                    ("POST", chat, body(model=key)),
+                    ("POST", chat, body(stream=key)),
+                    ("POST", chat, body(routing={"policy": key})),
+                    ("POST", chat, body(tool_choice={"type": "function", "function": {"name": key}})),
+                    ("POST", routed, body(**{key: 1})),
+                    ("POST", routed, body(messages=[{"role": key, "content": "x", key: {key: 2}}])),
+                ]
+                for method, path, sent in asked:
+                    answer = await client.request(method, path, json=sent)
+                    assert answer.status_code in (400, 404, 405, 422), path
+                    assert key[:20] not in answer.text
+                told = (await client.get(f"/v1/{key}")).json()["error"]["message"]
+        assert told == "There is no endpoint /v1/hr_.... See /docs for those there are."
+
 
 class TestUpstreamFailures:
     @pytest.mark.parametrize("is_stream", [True, False])
@@ -277,6 +320,7 @@ class TestUpstreamFailures:
             async with running.client() as client:
                 response = await client.post("/v1/chat/completions", json=body())
         assert (response.status_code, response.headers["retry-after"]) == (429, "3600")
+        assert response.headers["x-should-retry"] == "false"
         assert response.json()["error"]["code"] == "upstream_rate_limited"
 
 

@@ -222,6 +222,18 @@ class TestMoney:
             assert standing.held == {}
             assert max(standing.counters.values()) == (1 + len(passed)) * 1_053 <= room
 
+    async def test_whatever_a_prompt_is_written_in_a_budget_holds(self, stage: Stage) -> None:
+        """Of some scripts every byte is a token of its own."""
+        text = "\U00013000\U00013001\U00013002\U00013003" * 100
+        tokens = len(text.encode())
+        stage.plays(text_answer("Hello", prompt=tokens + 10, completion=5))
+        async with await limited(stage.running, Limits(day_micros=3 * 5 * tokens)) as caller:
+            asked = {"messages": [{"role": "user", "content": text}], "max_tokens": 10}
+            answers = await asyncio.gather(*(caller.ask(**asked) for _ in range(16)))
+            assert {answer.status_code for answer in answers} == {200, 402}
+            (used,) = await caller.used(MICROS)
+            assert used <= 3 * 5 * tokens
+
     async def test_a_budget_that_is_used_up_is_told_with_when_it_starts_anew(self, stage: Stage) -> None:
         stage.plays(HELLO)
         async with await limited(stage.running, Limits(day_micros=2_500, month_micros=10**9)) as caller:
@@ -301,6 +313,16 @@ class TestRates:
             await stage.clock.advance(left)
             assert (await caller.ask()).status_code == 200
 
+    async def test_a_wait_until_tomorrow_is_told_and_not_for_clients_to_repeat(self, stage: Stage) -> None:
+        stage.plays(HELLO)
+        async with await limited(stage.running, Limits(day_requests=1)) as caller:
+            await caller.ask()
+            left = 86_400 - stage.clock.now() % 86_400
+            for stream in (False, True):
+                status, code, _, headers = await caller.refused(stream=stream)
+                assert (status, code) == (429, "rate_limited")
+                assert (headers["retry-after"], headers["x-should-retry"]) == (f"{left:.0f}", "false")
+
     async def test_tokens_a_minute_are_held_and_settled(self, stage: Stage) -> None:
         stage.plays(HELLO)
         async with await limited(stage.running, Limits(minute_tokens=400)) as caller:
@@ -368,6 +390,18 @@ class TestPlans:
             assert (status, code) == (402, "free_plan_exhausted")
             assert "The plan 'Free' gives 2 requests a day, and 2 are used." in message
             assert headers["x-ratelimit-remaining-requests"] == "0"
+
+    async def test_on_the_free_plan_no_price_need_be_known(self, stage: Stage) -> None:
+        stage.plays(HELLO)
+        async with await limited(stage.running, plan=FREE_PLAN) as caller:
+            response = await caller.ask(model="lab/unpriced", routing={"max_cost_micros": 1})
+            usage = response.json()["usage"]
+            assert (usage["cost_micros"], usage["cost"]) == (0, 0)
+            assert "pricing_unknown" not in usage
+            assert response.headers["x-inferbase-cost-micros"] == "0"
+            (record,) = await stage.running.store.records(caller.key.org, 1)
+            shown: Any = record.decision["attempts"]
+            assert [attempt["cost_micros"] for attempt in shown] == [0]
 
     async def test_a_plan_bounds_what_its_organisations_spend_a_day(self, stage: Stage) -> None:
         stage.plays(HELLO)
@@ -577,6 +611,9 @@ class TestLeaving:
 ONLY_THOUGHT: list[Step] = stream(chunk({"reasoning_content": "Hm"}), chunk({}, "length"), usage_chunk(31, 64))
 
 
+ONLY_USAGE = stream(chunk({"role": "assistant"}), usage_chunk(31, 64))[:-1]
+
+
 def by_model(**scripts: Script) -> Any:
     def script(received: Received) -> Any:
         return scripts[received.json["model"]]
@@ -618,6 +655,20 @@ class TestMoreThanOneCall:
             assert await caller.used(MICROS) == {95 * 9}
             (record,) = await stage.running.store.records(caller.key.org, 1)
             assert [row.outcome for row in record.attempts] == ["no_content", "budget_exceeded"]
+
+    @pytest.mark.parametrize("is_stream", [True, False])
+    async def test_where_there_is_no_room_for_it_the_failure_is_told(self, stage: Stage, is_stream: bool) -> None:
+        stage.plays(by_model(strong=[*ONLY_USAGE, Reset()], cheap=HELLO))
+        async with await limited(stage.running, Limits(day_micros=2_000)) as caller:
+            asking = caller.ask(model="auto", max_tokens=80, routing={"optimize": "quality"}, stream=is_stream)
+            response = await stage.hurry(1, asking)
+            status, code, *_ = caller.error(response)
+            assert (status, code) == (502, "upstream_error")
+            assert response.headers["x-inferbase-cost-micros"] == str(95 * 9)
+            assert len(stage.received) == 1
+            assert await caller.used(MICROS) == {95 * 9}
+            (record,) = await stage.running.store.records(caller.key.org, 1)
+            assert record.error_code == "upstream_error"
 
     async def test_asking_once_more_for_a_document_is_held_or_left(self, stage: Stage) -> None:
         wanted = {"response_format": {"type": "json_object"}, "messages": [{"role": "user", "content": "JSON please"}]}

@@ -60,8 +60,9 @@ class Forgetful:
         raise ZeroDivisionError("inner words")
 
 
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "one"}], ids=["plain", "idempotent"])
 @pytest.mark.parametrize("is_stream", [True, False])
-async def test_after_an_answer_it_is_nobody_who_left(tmp_path: Path, is_stream: bool) -> None:
+async def test_after_an_answer_it_is_nobody_who_left(tmp_path: Path, is_stream: bool, headers: dict[str, str]) -> None:
     call = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     answer = stream(chunk({"tool_calls": [call]}), chunk({}, "tool_calls"), usage_chunk())
     async with (
@@ -69,10 +70,16 @@ async def test_after_an_answer_it_is_nobody_who_left(tmp_path: Path, is_stream: 
         running_gateway(tmp_path, upstream.url, replace_store=lambda store: cast(Store, Forgetful(store))) as running,
         running.client() as client,
     ):
-        response = await client.post("/v1/chat/completions", json=ASKED | {"stream": is_stream})
+        response = await client.post("/v1/chat/completions", json=ASKED | {"stream": is_stream}, headers=headers)
         await running.gateway.after_response()
         (record,) = await running.store.records("default", 2)
     assert b'"code":"internal_error"' in response.content
     assert b"inner words" not in response.content
     assert (record.outcome, record.error_code) == ("failed", "internal_error")
     assert [row.outcome for row in record.attempts] == ["served"]
+    assert record.charge is not None
+    assert record.charge.total == 1_053
+    if is_stream:
+        assert b'"cost_micros":1053' in response.content
+    else:
+        assert response.headers["x-inferbase-cost-micros"] == "1053"

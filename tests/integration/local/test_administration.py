@@ -11,6 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from core.accounts.keys import digest, is_well_formed
+from core.counters import EVER
+from core.reservation import ORGANISATION, Reservation
 from core.store.sqlite import SqliteStore
 from functions.local.main import app
 from tests.contracts.values import final, open_record
@@ -68,11 +70,30 @@ def test_organisations_are_made_changed_paid_for_and_deleted(headrace: Command) 
     table = headrace("orgs", "list")
     assert "Acme Ltd" in table
     assert "$2.50" in table
-    assert headrace.json("orgs", "show", "acme")[0]["credit_micros"] == 2_500_000
+    shown = headrace.json("orgs", "show", "acme")[0]
+    assert (shown["credit_micros"], shown["balance_micros"]) == (2_500_000, 2_500_000)
     assert "Nothing was deleted" in headrace.refused("orgs", "delete", "acme", stdin="n\n")
     assert "acme is deleted" in headrace("orgs", "delete", "acme", "--yes")
     assert "no organisation 'acme'" in headrace.refused("orgs", "delete", "acme", "--yes")
     assert headrace.json("orgs", "list") == []
+
+
+def test_what_is_left_of_the_credits_is_shown_beside_what_was_paid_in(headrace: Command) -> None:
+    headrace("orgs", "create", "acme", "--plan", "prepaid")
+    headrace("orgs", "pay", "acme", "2500000", "--id", "invoice-1")
+    headrace("orgs", "create", "other")
+
+    async def spend() -> None:
+        store = SqliteStore(headrace.folder / "headrace.db")
+        asked = Reservation("acme", "req-1", 1, {ORGANISATION: {EVER: 700_000}})
+        assert (await store.reserve(asked, {ORGANISATION: {EVER: 2_500_000}})).is_taken
+        await store.close()
+
+    asyncio.run(spend())
+    assert [row["balance_micros"] for row in headrace.json("orgs", "list")] == [1_800_000, None]
+    head, row, _ = headrace("orgs", "list").splitlines()
+    assert head.split()[-4:] == ["paid", "in", "left", "made"]
+    assert ("$2.50" in row, "$1.80" in row) == (True, True)
 
 
 def test_credits_are_taken_back(headrace: Command) -> None:
@@ -129,6 +150,19 @@ def test_limits_of_organisations_and_keys_are_set_and_cleared(headrace: Command)
     headrace("budgets", "set", "--org", "acme", "--month-micros", "9000")
     assert headrace.json("budgets", "show", "--org", "acme") == {**set_to, "month_micros": 9_000}
     assert "5,000" in headrace("budgets", "show", "--org", "acme")
+    headrace("orgs", "change", "acme", "--plan", "free")
+    table = headrace("budgets", "show", "--org", "acme", "--key", key["id"]).splitlines()
+    assert table[0].split() == ["limit", "key", "organisation", "plan"]
+    assert table[3].split() == ["day-requests", "none", "none", "100"]
+    headrace("orgs", "change", "acme", "--plan", "standard")
+    told = headrace.run(
+        "budgets", "set", "--org", "acme", "--day-requests", "5", "--day-micros", "6", "--parallel", "3"
+    )
+    assert told.stderr == "day-requests counts from now on: what was used before is not counted.\n"
+    told = headrace.run("budgets", "set", "--org", "acme", "--minute-tokens", "5", "--month-requests", "6")
+    assert told.stderr == "month-requests, minute-tokens count from now on: what was used before is not counted.\n"
+    headrace("budgets", "clear", "--org", "acme", "day-requests", "minute-tokens", "month-requests")
+    headrace("budgets", "set", "--org", "acme", "--day-micros", "5000", "--parallel", "2")
     assert headrace.json("budgets", "clear", "--org", "acme", "day-micros")["day_micros"] is None
     headrace("budgets", "set", "--org", "acme", "--key", key["id"], "--minute-requests", "10")
     assert headrace.json("budgets", "show", "--org", "acme", "--key", key["id"])["minute_requests"] == 10
@@ -244,6 +278,15 @@ def test_a_key_that_cannot_be_made_leaves_no_organisation(headrace: Command, wro
 
 
 ID = re.compile(r"key_[0-9a-f]{16}")
+
+
+def test_columns_that_are_empty_in_every_row_are_left_out(headrace: Command) -> None:
+    headrace("keys", "create", "ci", "--org", "acme")
+    assert "expires" not in headrace("keys", "list", "--org", "acme")
+    shown = headrace.run("keys", "list", "--org", "acme", COLUMNS="80", FORCE_COLOR="1", NO_COLOR="1", TERM="dumb")
+    assert len(shown.stdout.splitlines()) == 2, "each row is a line"
+    headrace("keys", "create", "soon", "--org", "acme", "--days", "3")
+    assert "expires" in headrace("keys", "list", "--org", "acme")
 
 
 def test_no_id_is_ever_cut_and_a_row_is_a_line_where_nobody_looks_on(headrace: Command) -> None:

@@ -4,6 +4,7 @@ import gzip
 import json
 import socket
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -62,11 +63,16 @@ def test_the_catalog_is_listed_and_checked(database: Path, tmp_path: Path) -> No
     own = tmp_path / "own.toml"
     own.write_text(CATALOG.format(upstream="http://127.0.0.1:9"))
     models = json.loads(headrace(database, "catalog", "list", "--json", "--catalog", str(own)).stdout)
-    assert "lab/small" in {model["id"] for model in models}
+    assert {model["id"]: model["vendors"] for model in models}["lab/small"] == ["lab"]
     checked = headrace(database, "catalog", "check", "--json", "--catalog", str(own))
     assert checked.exit_code == 0
     assert "0 errors, " in headrace(database, "catalog", "check", "--catalog", str(own)).stderr
-    assert "lab/unpriced" in {finding["model"] for finding in json.loads(checked.stdout)}
+    found = {finding["model"] for finding in json.loads(checked.stdout)}
+    assert "lab/unpriced" in found
+    assert {model.split("/")[0] for model in found} == {"lab"}, "what ships is said to who asks about it"
+    assert "about what ships" in headrace(database, "catalog", "check", "--catalog", str(own)).stderr
+    shipped = headrace(database, "catalog", "check")
+    assert ("qwen/" in shipped.stdout, "about what ships" in shipped.stderr) == (True, False)
 
 
 def test_a_catalog_is_compiled(database: Path, tmp_path: Path) -> None:
@@ -215,3 +221,25 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def test_the_version_is_told(database: Path) -> None:
+    assert headrace(database, "--version").stdout == f"headrace {version('headrace')}\n"
+
+
+def test_the_help_of_limits_names_no_number_that_says_nothing(database: Path) -> None:
+    told = CliRunner().invoke(app, ["budgets", "set", "--help"], env={"COLUMNS": "80", "TERM": "dumb"}).stdout
+    assert ("9223" in told, "Requests a minute." in told) == (False, True)
+
+
+def test_failures_are_told_in_our_own_words(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    missing = str(tmp_path / "none")
+    assert failed(["policies", "put", missing], capsys).count("none") == 1
+    monkeypatch.setenv("HEADRACE_CATALOG", missing)
+    assert failed(["route", "hi"], capsys) == f"headrace: {missing}: cannot be read: No such file or directory\n"
+    monkeypatch.setenv("HEADRACE_STORE", "dynamodb")
+    assert failed(["orgs", "list"], capsys).startswith("headrace: the store dynamodb needs HEADRACE_CONFIG_TABLE")
+    monkeypatch.setenv("HEADRACE_RECORD_DAYS", "0")
+    assert failed(["orgs", "list"], capsys) == "headrace: HEADRACE_RECORD_DAYS: should be greater than or equal to 1\n"

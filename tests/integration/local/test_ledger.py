@@ -72,11 +72,22 @@ def test_usage_is_a_table_with_bars(database: Path) -> None:
     settle(database, records)
     shown = headrace(database, "usage", *ASKED, "--group-by", "model").stdout
     head, one, two, *rest = [text.rstrip() for text in shown.splitlines() if text.strip()]
-    assert head.split() == ["model", "requests", "errors", "prompt", "tokens", "completion", "tokens", "cost"]
+    assert head.split() == ["model", "requests", "errors", "tokens", "in", "tokens", "out", "cost"]
     assert one.split()[:6] == ["m0", "1", "0", "10", "7", "$2.000000"]
     assert two.split()[:6] == ["m1", "1", "0", "10", "7", "$1.000000"]
     assert one.count("█") == 2 * two.count("█") == 24
     assert rest[-1].split()[:6] == ["total", "2", "0", "20", "14", "$3.000000"]
+
+
+def test_usage_fits_a_terminal_of_80_columns_and_loses_its_bar_before_a_word(database: Path) -> None:
+    settle(database, [replace(final(open_record(1), total=1_000_000), model="vendor/a-model-of-usual-name")])
+    environment = {"HEADRACE_SQLITE_PATH": str(database), "FORCE_COLOR": "1", "NO_COLOR": "1", "TERM": "dumb"}
+    for grouped, columns, has_bar in (("day", 80, True), ("day,model", 80, False), ("day,model", 120, True)):
+        asked = ["usage", *ASKED, "--group-by", grouped]
+        shown = CliRunner().invoke(app, asked, env={**environment, "COLUMNS": str(columns)}).stdout
+        assert max(map(len, shown.splitlines())) <= columns
+        assert ("█" in shown) is has_bar
+        assert ("vendor/a-model-of-usual-name" in shown) is ("model" in grouped)
 
 
 def test_usage_says_when_there_is_nothing_and_when_a_price_is_unknown(database: Path) -> None:

@@ -60,6 +60,7 @@ def test_what_is_no_key_is_refused_and_not_repeated(folder: Path, given: str) ->
     ("arguments", "words"),
     [
         (("add", "opneai", "--org", "acme"), "Did you mean 'openai'?"),
+        (("add", "zzz", "--org", "acme"), "There are: alibaba, anthropic, "),
         (("add", "llama-cpp", "--org", "acme"), "without a key"),
         (("add", "openai", "--org", "nobody"), "no organisation 'nobody'"),
         (("remove", "openai", "--org", "acme"), "no key of its own at 'openai'"),

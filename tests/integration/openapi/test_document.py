@@ -21,7 +21,7 @@ from functions.settings import read_settings
 from tests.support.schemas import PREFIX, component, document, faults
 
 # They describe the API and are no part of it.
-DESCRIBING = {"/openapi.json", "/docs"}
+DESCRIBING = {"/", "/openapi.json", "/docs"}
 
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:

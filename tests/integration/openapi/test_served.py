@@ -34,12 +34,19 @@ async def test_the_document_names_the_headers_that_the_operator_chose(tmp_path: 
     assert "Inferbase" not in described.text
 
 
-@pytest.mark.parametrize("path", ["/redoc", "/docs/oauth2-redirect", "/"])
+@pytest.mark.parametrize("path", ["/redoc", "/docs/oauth2-redirect"])
 async def test_nothing_else_describes_it(tmp_path: Path, path: str) -> None:
     with refusing() as nowhere:
         async with running_gateway(tmp_path, nowhere) as running, running.client() as client:
             response = await client.get(path)
     assert (response.status_code, response.json()["error"]["code"]) == (404, "endpoint_not_found")
+
+
+async def test_the_root_leads_to_the_page_whatever_stands_before_it(tmp_path: Path) -> None:
+    with refusing() as nowhere:
+        async with running_gateway(tmp_path, nowhere) as running, running.client(authorization="") as client:
+            root = await client.get("/")
+    assert (root.status_code, root.headers["location"], root.content) == (307, "docs", b"")
 
 
 GETS = [*MODELS, "/v1/models/lab/small", "/healthz", "/readyz", "/openapi.json", "/docs"]

@@ -46,6 +46,13 @@ def test_an_unknown_price_makes_the_whole_charge_unknown_never_nothing() -> None
     assert request_charge(rows, Terms()) is None
 
 
+def test_where_nothing_is_charged_an_unknown_price_is_no_reason_not_to_say_so() -> None:
+    rows = [attempt_row(TARGET, "no_content", 5, USED, NOW), attempt_row(UNPRICED, "served", 5, USED, NOW)]
+    for terms in (Terms(provider_cost=False, guardrail_pico=7_000_000), Terms(discount=Fraction(1))):
+        guardrail = terms.guardrail_pico // 1_000_000
+        assert request_charge(rows, terms) == Charge(total=guardrail, input=0, output=0, guardrail=guardrail)
+
+
 def test_on_an_own_key_only_the_checks_are_charged_whatever_the_host_asks() -> None:
     for target in (TARGET, UNPRICED):
         row = attempt_row(replace(target, owner="acme"), "served", 12, USED, NOW)

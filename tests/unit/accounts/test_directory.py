@@ -42,9 +42,10 @@ class Asked(MemoryDirectory):
         self.calls["keys"] += 1
         return await super().keys(org)
 
-    async def save_key(self, key: Key) -> None:
-        await super().save_key(key)
+    async def save_key(self, key: Key, before: Key | None = None) -> bool:
+        done = await super().save_key(key, before)
         self._fail()
+        return done
 
     async def touch_key(self, digest: str, now_ms: int) -> None:
         self.calls["touch_key"] += 1

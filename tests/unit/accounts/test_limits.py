@@ -65,7 +65,8 @@ def told(limited: Limited, counters: dict[str, int], most: Amount, now_ms: int =
             "insufficient_credits",
             None,
             "The credits are not enough: $0.10 were paid in, $0.099999 of that are used or held for requests under "
-            "way, and this request may come to $0.05. Add credits, or ask for fewer tokens.",
+            "way, and this request may come to $0.05. Add credits, which count within a minute, or ask for fewer "
+            "tokens.",
         ),
         (
             Limited(ORGANISATION, FREE_PLAN.limits, plan=FREE_PLAN),

@@ -188,8 +188,8 @@ def test_when_nobody_can_serve_every_model_is_named_with_its_reason() -> None:
     blind = make_model("blind", context_tokens=500, abilities=Abilities())
     error = refusal(make_index(BEST, blind, NEW), exclude=("best",), min_quality=0.2)
     assert error.message == (
-        "No model can serve this request. policy: best; context_too_small: blind; quality_unknown: new. "
-        "Ask for less, or widen the routing object."
+        "No model can serve this request. Widen the routing object, or shorten the prompt. "
+        "Ruled out: policy: best; context_too_small: blind; quality_unknown: new."
     )
 
 

@@ -1,8 +1,11 @@
 """Why a model was chosen, in plain words built from the numbers."""
 
+import re
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from core.decision import Objective
 from core.routing.explain import Told, reasoning
@@ -104,6 +107,43 @@ def test_prices_are_told_where_they_are_known() -> None:
 )
 def test_dollars_have_two_digits_that_count(micros: float, expected: str) -> None:
     assert expected in told(entrant("a", micros=micros), TWO, objective=Objective.COST)
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (10_600.0, "about $0.011, about as much as b."),
+        (10_600.4, "about $0.011, about as much as b."),
+        (10_610.0, "about $0.01060, where b costs about $0.01061."),
+        (10_700.0, "about $0.0106, where b costs about $0.0107."),
+        (11_900.0, "about $0.011, where b costs about $0.012."),
+        (None, "about $0.011."),
+    ],
+)
+def test_two_prices_have_as_many_digits_as_tell_them_apart(other: float | None, expected: str) -> None:
+    pick, second = entrant("a", micros=10_600.0), entrant("b", micros=other)
+    assert told(pick, second, objective=Objective.COST).endswith(expected)
+
+
+NUMBERS = st.floats(0, 1e9, allow_subnormal=False)
+
+
+@given(NUMBERS, NUMBERS)
+@example(9_960.0, 10_000.0)  # $0.0100 and $0.010
+def test_no_price_is_told_twice(one: float, other: float) -> None:
+    said = told(entrant("a", micros=one), entrant("b", micros=other), objective=Objective.COST)
+    first, *second = re.findall(r"about (?:nothing|\$([0-9.]+[0-9]))", said)
+    assert [float(price or 0) for price in second] != [float(first or 0)]
+    assert bool(second) != ("about as much as b" in said)
+
+
+def test_no_quality_score_or_time_is_told_twice() -> None:
+    near, same = entrant("near", value=0.799, ttft_ms=310.2), entrant("same", ttft_ms=310.4)
+    assert told(ONE, near, objective=Objective.QUALITY).endswith("0.800, before near with 0.799.")
+    assert told(ONE, same, objective=Objective.QUALITY).endswith("0.80, and same about as well.")
+    assert told(near, same, objective=Objective.LATENCY).endswith("about 310 ms, as is same.")
+    assert told(TWO, ONE, best=ONE, best_score=0.8012, score=0.8011).endswith("a little higher (0.8012 to 0.8011).")
+    assert told(TWO, ONE, best=ONE, best_score=0.8, score=0.8).endswith("a little higher.")
 
 
 def test_the_only_model_needs_no_comparison() -> None:

@@ -18,7 +18,7 @@ from core.chat import (
     ToolCall,
     ToolChoice,
 )
-from core.routing.facts import Facts, facts_of
+from core.routing.facts import Facts, facts_of, most_prompt_tokens, prompt_tokens
 from core.routing.script import Script
 from core.routing.window import MOST, MOST_BEFORE, MOST_PARTS, asked, sampled
 
@@ -75,6 +75,18 @@ def test_what_is_not_text_is_counted_by_kind() -> None:
     assert (found.images, found.documents, found.audio_input, found.audio_output) == (2, 2, True, False)
     assert found.prompt_tokens > 2 * 800 + 500 + 10_000 + 100
     assert facts("say it", modalities=("text", "audio")).audio_output is True
+
+
+def test_what_is_sent_comes_to_more_at_most() -> None:
+    parts = (ImagePart("https://example.com/a.png"), FilePart(data="A" * 300_000), AudioPart("A" * 80_000, "wav"))
+    schema = {"type": "object", "properties": {"name": {"type": "string", "description": "\u1210" * 100}}}
+    shape = ResponseFormat("json_schema", schema=schema)
+    asked = request(said("\u1210" * 100), response_format=shape, tools=(FunctionTool("f", "\u1210" * 100, schema),))
+    assert prompt_tokens(asked) < 4 * 100
+    assert most_prompt_tokens(asked) > 4 * 300
+    media = request(said(parts))
+    assert most_prompt_tokens(media) == 2 * 4 + 1_600 + 15_000 + 150
+    assert prompt_tokens(media) == 4 + 800 + 10_000 + 100
 
 
 def test_the_shape_asked_for() -> None:

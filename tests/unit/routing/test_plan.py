@@ -100,7 +100,7 @@ def test_when_all_are_ruled_out_the_reasons_are_told() -> None:
     error = refusal(make_request(), candidates(make_model()), preferences)
     assert isinstance(error, Unprocessable)
     assert error.code == "no_eligible_model"
-    assert "policy, region" in error.message
+    assert error.message == "No host of lab/m is left: policy, region. Widen the routing object, or name another model."
 
 
 def test_a_limit_beyond_the_model_is_refused_naming_the_field_that_was_used() -> None:

@@ -145,7 +145,7 @@ def test_who_cannot_be_dearer_than_the_cap() -> None:
     worst = worst_of(
         make_request(max_tokens=400),
         CODE.prompt_tokens,
-        cap_micros=2_000,
+        cap_micros=1_500,
         terms=Terms(),
         max_tokens_default=8_192,
         reasks=False,

@@ -29,15 +29,17 @@ rates = st.builds(
     reasoning=maybe_rate,
     output_audio=maybe_rate,
 )
-asked = {"per_request": st.just(0) | st.integers(0, 10**12), "minimum": st.just(0) | st.integers(0, 10**12)}
+beside = {"per_request": st.just(0) | st.integers(0, 10**12), "minimum": st.just(0) | st.integers(0, 10**12)}
 tiers = st.lists(st.builds(ContextTier, st.integers(1, 3_000), st.just(">"), rates), max_size=2).map(tuple)
 price_lists = st.builds(
     Prices,
     base=rates,
     tiers=tiers,
-    service_tiers=st.dictionaries(st.just("fast"), st.sampled_from([Fraction(1, 2), Fraction(5, 2)])),
-    service_prices=st.dictionaries(st.just("batch"), st.builds(Prices, base=rates, tiers=tiers, **asked)),
-    **asked,
+    service_tiers=st.dictionaries(
+        st.sampled_from(["flex", "priority"]), st.sampled_from([Fraction(1, 2), Fraction(2)])
+    ),
+    service_prices=st.dictionaries(st.just("scale"), st.builds(Prices, base=rates, tiers=tiers, **beside)),
+    **beside,
 )
 worsts = st.builds(
     Worst,
@@ -46,7 +48,7 @@ worsts = st.builds(
     choices=st.integers(1, 3),
     calls=st.sampled_from([1, 2]),
     is_unusual=st.booleans(),
-    service_tier=st.sampled_from(["", "fast", "batch"]),
+    service_tier=st.sampled_from(["", "auto", "default", "flex", "fast", "scale"]),
     at_s=st.just(NOW),
     limit=st.none() | st.fractions(0, 10**13),
 )
@@ -77,6 +79,9 @@ def test_what_is_allowed_never_costs_more(prices: Prices, worst: Worst, data: st
     if not worst.allows(prices, limit):
         return
     answer = min(worst.output_tokens, limit)
+    # A plain tier that was asked for is the one that serves, or none does; else the host's own setting decides.
+    is_plain = worst.service_tier in ("default", "flex")
+    serving = st.sampled_from([None, worst.service_tier] if is_plain else [None, "flex", "priority", "scale"])
     usages: list[Usage] = []
     for prompt in (worst.prompt_tokens, worst.prompt_tokens + answer)[: worst.calls]:
         written = data.draw(st.integers(0, worst.choices * answer))
@@ -87,7 +92,7 @@ def test_what_is_allowed_never_costs_more(prices: Prices, worst: Worst, data: st
                 cache_write_tokens=data.draw(st.integers(0, read)),
                 output_tokens=written,
                 reasoning_tokens=data.draw(st.integers(0, written)),
-                service_tier=worst.service_tier,
+                service_tier=data.draw(serving),
             )
         )
     assert charge([price(usage, prices) for usage in usages], terms).total <= cap
@@ -108,8 +113,8 @@ def bound(request: Any = None, cap_micros: int = 1_000, terms: Terms = LIST, *, 
     )
 
 
-def test_the_prompt_is_counted_half_again_and_an_answer_without_limit_at_the_policys() -> None:
-    assert (bound().prompt_tokens, bound().output_tokens, bound().choices, bound().calls) == (1_600, 8_192, 1, 1)
+def test_a_host_adds_to_the_prompt_and_an_answer_without_limit_counts_the_policys() -> None:
+    assert (bound().prompt_tokens, bound().output_tokens, bound().choices, bound().calls) == (1_100, 8_192, 1, 1)
     limited = bound(make_request(max_tokens=5, n=4, service_tier="flex"))
     assert (limited.output_tokens, limited.choices, limited.service_tier) == (5, 4, "flex")
 
@@ -142,9 +147,9 @@ def test_a_second_call_reads_the_first_answer() -> None:
         bound(make_request(max_tokens=100)),
         bound(make_request(max_tokens=100, response_format=JSON), reasks=True),
     )
-    assert once.tokens(50) == (1_600, 50)
-    assert twice.tokens(50) == (2 * 1_600 + 50 + 64, 100)
-    assert (once.longest_prompt, twice.longest_prompt) == (1_600, 1_764)
+    assert once.tokens(50) == (1_100, 50)
+    assert twice.tokens(50) == (2 * 1_100 + 50 + 64, 100)
+    assert (once.longest_prompt, twice.longest_prompt) == (1_100, 1_264)
 
 
 def test_the_bound_is_no_more_than_what_two_small_calls_come_to() -> None:
@@ -152,6 +157,13 @@ def test_the_bound_is_no_more_than_what_two_small_calls_come_to() -> None:
     assert twice.dearest(Prices(Rates(1, 1), minimum=1_000), 100) == 2 * 1_000
     assert twice.dearest(Prices(Rates(1, 1), minimum=200), 100) == 200 + (10 + 100 + 64 + 100)
     assert twice.dearest(Prices(Rates(1, 1), per_request=5), 100) == 110 + 5 + 274 + 5
+
+
+def test_a_host_that_may_serve_in_any_tier_counts_at_its_dearest() -> None:
+    prices = Prices(Rates(1, 1), service_tiers={"flex": Fraction(1, 2), "priority": Fraction(2)})
+    whole = 1_100 + 100
+    for asked, factor in {None: 2, "auto": 2, "fast": 2, "priority": 2, "default": 1, "flex": 1}.items():
+        assert bound(make_request(max_tokens=100, service_tier=asked)).dearest(prices, 100) == factor * whole, asked
 
 
 def message(*parts: Any) -> Message:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from core.accounts.keys import make_key
+from core.accounts.operator import make_operator_key
 from core.errors import (
     Conflict,
     GatewayError,
@@ -13,7 +15,7 @@ from core.errors import (
     UpstreamRateLimited,
     UpstreamUnavailable,
 )
-from core.surfaces.errors import error_answer
+from core.surfaces.errors import error_answer, error_object
 from core.surfaces.headers import DEFAULT_PREFIX, answer_headers
 
 ID = "req-" + "0" * 32
@@ -65,7 +67,11 @@ def test_a_wait_is_told_only_where_a_repeat_can_help(kind: type[GatewayError]) -
     ("error", "may"),
     [
         (RateLimited("x"), True),
-        (UpstreamRateLimited("x"), True),
+        (RateLimited("x", retry_after_s=60), True),
+        (RateLimited("x", retry_after_s=60.5), False),
+        (Overloaded("x", retry_after_s=3600), False),
+        (UpstreamRateLimited("x"), False),
+        (UpstreamRateLimited("x", retry_after_s=1), False),
         (Overloaded("x"), True),
         (StoreUnavailable("x"), True),
         (Conflict("x", code="idempotency_in_progress"), True),
@@ -79,6 +85,29 @@ def test_a_wait_is_told_only_where_a_repeat_can_help(kind: type[GatewayError]) -
 def test_clients_are_told_not_to_repeat_what_a_repeat_cannot_mend(error: GatewayError, may: bool) -> None:
     _, headers, _ = error_answer(error, ID, DEFAULT_PREFIX)
     assert ("x-should-retry" in headers) != may
+
+
+def test_a_long_wait_is_told_all_the_same() -> None:
+    for error in (RateLimited("x", retry_after_s=48_240), UpstreamRateLimited("x", retry_after_s=48_240)):
+        _, headers, _ = error_answer(error, ID, DEFAULT_PREFIX)
+        assert (headers["Retry-After"], headers["x-should-retry"]) == ("48240", "false")
+
+
+@pytest.mark.parametrize("key", [make_key(bytes(range(64))), make_operator_key(bytes(range(64)))])
+@pytest.mark.parametrize("cut", [None, -1, 20])
+def test_a_key_that_was_sent_in_the_wrong_place_is_not_told(key: str, cut: int | None) -> None:
+    sent = key[:cut]
+    error = InvalidRequest(f"'messages[0].{sent}' and /v1/{sent}/x are not known.", param=f"messages[0].{sent}.a")
+    _, _, body = error_answer(error, ID, DEFAULT_PREFIX)
+    prefix = key.partition("_")[0]
+    assert body["error"]["message"] == f"'messages[0].{prefix}_...' and /v1/{prefix}_.../x are not known."
+    assert body["error"]["param"] == f"messages[0].{prefix}_....a"
+    assert error_object(error) == body["error"]
+
+
+@pytest.mark.parametrize("text", ["hr_", "hr_short", "chr_name", "hr", "three_things", "hr-0123456789abcdef"])
+def test_what_is_no_key_is_left(text: str) -> None:
+    assert error_object(InvalidRequest(text))["message"] == text
 
 
 def test_headers_of_an_answer() -> None:

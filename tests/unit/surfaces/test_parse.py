@@ -312,3 +312,18 @@ def test_null_is_absence_for_known_fields_at_every_depth_and_is_kept_for_unknown
         "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}]}],
     }
     assert request.unknown == ("stream_options.later",)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("max_tokens", 0, "must be at least 1, not 0."),
+        ("max_completion_tokens", -1, "must be at least 1, not -1."),
+        ("max_tokens", 2**63, f"must be from 1 to {2**63 - 1}, not {2**63}."),
+        ("n", 0, "must be from 1 to"),
+    ],
+)
+def test_a_bound_that_only_keeps_numbers_readable_is_told_to_those_who_pass_it(
+    field: str, value: int, said: str
+) -> None:
+    assert refused(**{field: value}).message.startswith(f"'{field}' {said}")

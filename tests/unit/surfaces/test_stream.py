@@ -248,6 +248,12 @@ def test_a_failure_ends_the_stream_with_what_was_held(surface: Surface) -> None:
     assert (early[0]["error"]["type"], early[0]["error"]["code"]) == ("rate_limit_error", "upstream_rate_limited")
 
 
+@pytest.mark.parametrize("surface", SURFACES, ids=lambda surface: surface.name)
+def test_a_failure_that_is_charged_says_so(surface: Surface) -> None:
+    failure, done = frames_of(renderer(surface).error(Interrupted("The answer broke off."), USAGE))
+    assert (failure["object"], failure["usage"], done) == ("error", USAGE, DONE)
+
+
 def test_the_documented_loop_of_the_openai_package_runs_over_every_frame() -> None:
     stream = renderer(ROUTING)
     data = stream.opening({}) + stream.events((TextDelta(0, "a"), TextDelta(0, "b"), END)) + stream.closing(USAGE)

@@ -73,7 +73,7 @@ def test_the_address_has_the_hosts_version(base: str, version: str | None, url: 
 
 def test_a_model_that_is_no_plain_name_is_quoted() -> None:
     to = make_target("tunedModels/a b?c", vendor=make_vendor(format=Format.GEMINI, base_url=BASE))
-    assert sent(ask(), to).url == f"{BASE}/models/tunedModels/a%20b%3Fc:streamGenerateContent?alt=sse"
+    assert sent(ask(), to).url == f"{BASE}/models/tunedModels%2Fa%20b%3Fc:streamGenerateContent?alt=sse"
 
 
 def test_headers() -> None:
