@@ -3,6 +3,7 @@
 import json
 from io import StringIO
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from rich.console import Console
@@ -96,6 +97,8 @@ async def test_variables_that_are_no_settings_are_named_at_the_start_without_the
     await check_start(read_settings(variables), variables)
     told = capsys.readouterr().err
     assert told == "headrace: no settings, and without effect: HEADRACE_CATALOGUE, HEADRACE_STROE\n"
+    # A service of its own has a logger of its own, which writes to where this test reads.
+    variables["HEADRACE_SERVICE"] = f"tests-{uuid4().hex}"
     prepare(read_settings(variables), variables)
     line = json.loads(capsys.readouterr().out)
     assert (line["level"], line["variables"]) == ("WARNING", ["HEADRACE_CATALOGUE", "HEADRACE_STROE"])
