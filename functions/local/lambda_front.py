@@ -75,7 +75,7 @@ def lambda_front(
         asyncio.run(check_start(settings, variables))
         token = asyncio.run(dev_key(settings, folder))
         base_url = f"http://127.0.0.1:{port}/{STAGE}/v1"
-        headline = f"[bold]The function serves on {base_url}[/bold]  (as on Lambda, stop with Ctrl-C)"
+        headline = f"[bold]The function serves on {base_url}[/bold]  (stop with Ctrl-C)"
         function = gateway_function(variables, timeout_s=timeout, concurrency=concurrency, output=sys.stderr.fileno())
         fleet = Fleet(function, environments)
         asyncio.run(serve(fleet, port, settings, lambda: welcome(console, headline, base_url, token, model, settings)))

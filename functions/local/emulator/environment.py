@@ -141,12 +141,12 @@ class Environment:
 
     async def _until_over(self, process: asyncio.subprocess.Process) -> None:
         code = await process.wait()
-        self._is_over = True
+        was_ended, self._is_over = self._is_over, True
         if self._api.init_error is not None:
             kind, document = self._api.init_error
             log.error("the function could not start: %s: %s", kind, document["errorMessage"])
-        elif self._api.invocations.unfinished:
-            log.error("the function's process ended with %s while it had work", code)
+        elif not was_ended:
+            log.error("the function's process ended with %s, by itself", code)
         for violation in self._api.violations:
             log.error("the function broke Lambda's contract: %s", violation)
         self._api.invocations.lose_all()

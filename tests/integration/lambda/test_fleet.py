@@ -1,6 +1,8 @@
 """Function processes come and go as requests need them, and a dead one is replaced."""
 
 import asyncio
+import os
+import signal
 from contextlib import AsyncExitStack
 from subprocess import DEVNULL
 
@@ -32,16 +34,18 @@ async def test_each_request_has_a_process_to_itself_and_idle_ones_are_used_again
     assert again[0] not in pids
 
 
-async def test_a_caller_learns_that_the_process_died_and_the_next_request_works() -> None:
-    async with fleet_of(small_function()) as (url, fleet), client_of(url) as client:
+async def test_a_caller_learns_that_the_process_died_and_the_next_request_works(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with fleet_of(small_function()) as (url, _), client_of(url) as client:
         async with client.stream("POST", "/hold") as answer:
             parts = answer.aiter_text()
             pid = int(await anext(parts))
-            (environment,) = fleet.environments
-            environment.kill()
+            os.kill(pid, signal.SIGKILL)
             with pytest.raises(httpx.RemoteProtocolError):
                 await anext(parts)
         assert (await client.get("/pid")).json() != pid
+    assert "ended with -9, by itself" in caplog.text
 
 
 @pytest.mark.parametrize(
