@@ -1,15 +1,17 @@
-"""Measures what the arithmetic needs of the gateway: processor time, memory, log lines, and what a store is asked."""
+"""What the arithmetic needs of the gateway: processor time as the bench of latency measured it, memory, log lines, and
+what a store is asked."""
 
 import asyncio
 import contextlib
 import io
 import math
 import resource
-import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias
+
+import orjson
 
 from bench.cost.arithmetic import Figures
 from bench.growth.requests import parallel
@@ -35,18 +37,19 @@ COUNTING_S: Final = 0.05
 COUNTING_MB: Final = 512
 """Assumed of the function that counts: as long for each record, as if every batch held one."""
 
-_TIMES: Final = 200
-_CHUNKS: Final = 1_000
+LATENCIES: Final = Path("docs/performance.json")
+"""What `python -m bench.gateway` measured last, over sockets."""
 
 
 def measured() -> Figures:
     """All figures, on this machine."""
     with asyncio.Runner() as runner:
         run = runner.run
-        log_bytes, request_cpu_s, chunk_cpu_s = _processor(run)
+        log_bytes = _logged(run)
         (streams,) = parallel((64,), run)
         stream_mb = (streams.samples[0].bytes or 0) / 64 / 1e6
         write_units = _writes(run)
+    request_cpu_s, chunk_cpu_s = _processor()
     return Figures(
         request_cpu_s=request_cpu_s,
         chunk_cpu_s=chunk_cpu_s,
@@ -59,31 +62,20 @@ def measured() -> Figures:
     )
 
 
-def _processor(run: Run) -> tuple[float, float, float]:
-    """Bytes logged of a request, and the processor's seconds for a request and for a chunk."""
+def _processor() -> tuple[float, float]:
+    """The processor's seconds for a request, of a server with DynamoDB behind it, and for a chunk of a slow stream."""
+    rows = {(row["workload"], row["target"]): row for row in orjson.loads(LATENCIES.read_bytes())}
+    request_us: float = rows["1 KB, whole answer", "Headrace, DynamoDB"]["cpu_busy_us"]
+    chunk_us: float = rows["50 chunks, 10 ms apart", "Headrace"]["cpu_chunk_us"]
+    return request_us / 1e6, chunk_us / 1e6
+
+
+def _logged(run: Run) -> int:
+    """Bytes logged of a request."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        gateway = InProcess(logs=True)
-        body = request_body(text(1_000), model="auto")
-        run(gateway.post(body))
-    log_bytes = len(said.getvalue().encode())
-    gateway = InProcess()
-    request_s = min(_cpu_s(lambda: run(_often(gateway, body))) for _ in range(3)) / _TIMES
-    gateway.upstream.streams("openai", _CHUNKS)
-    stream = request_body(text(1_000), model="bench/openai", stream=True)
-    stream_s = min(_cpu_s(lambda: run(gateway.post(stream))) for _ in range(3))
-    return log_bytes, request_s, (stream_s - request_s) / _CHUNKS
-
-
-async def _often(gateway: InProcess, body: bytes) -> None:
-    for _ in range(_TIMES):
-        await gateway.post(body)
-
-
-def _cpu_s(work: Callable[[], object]) -> float:
-    begin = time.process_time()
-    work()
-    return time.process_time() - begin
+        run(InProcess(logs=True).post(request_body(text(1_000), model="auto")))
+    return len(said.getvalue().encode())
 
 
 def _writes(run: Run) -> float:
