@@ -118,6 +118,24 @@ def test_environments_are_kept_started_only_where_no_snapshot_is(source: Stack, 
     assert stack.template["Rules"] == source.template["Rules"], "the transform keeps them"
 
 
+def test_snapshots_are_of_published_versions_and_only_where_they_are_asked_for(source: Stack, stack: Stack) -> None:
+    function = stack.gateway()["Properties"]
+    assert function["SnapStart"] == {"ApplyOn": {"Fn::If": ["HasSnapStart", "PublishedVersions", "None"]}}
+    assert source.template["Parameters"]["SnapStart"]["Default"] == "off"
+    assert stack.template["Conditions"]["HasSnapStart"] == {"Fn::Equals": [{"Ref": "SnapStart"}, "on"]}
+
+
+def test_concurrency_is_reserved_only_where_it_is_asked_for(source: Stack, stack: Stack) -> None:
+    """Reserving none would refuse every caller, so that 0 has to mean the account's own bound."""
+    reserved = stack.gateway()["Properties"]["ReservedConcurrentExecutions"]
+    none = {"Ref": "AWS::NoValue"}
+    assert reserved == {"Fn::If": ["HasReservedConcurrency", {"Ref": "ReservedConcurrency"}, none]}
+    for setting in ("ReservedConcurrency", "ProvisionedConcurrency"):
+        asked = {"Fn::Not": [{"Fn::Equals": [{"Ref": setting}, 0]}]}
+        assert stack.template["Conditions"][f"Has{setting}"] == asked
+        assert source.template["Parameters"][setting]["Default"] == 0
+
+
 @pytest.mark.parametrize(
     ("choice", "kinds"),
     [

@@ -90,10 +90,48 @@ def test_what_can_go_wrong_has_an_alarm(watch: Stack) -> None:
     assert len(queues) == len(NAMED_BY["QueueName"])
 
 
-def test_silence_is_no_alarm(watch: Stack) -> None:
-    """A gateway that nobody calls writes no metrics."""
-    for name, alarm in alarms(watch).items():
-        assert alarm["TreatMissingData"] == "notBreaching", name
+# When each alarm begins: of what, compared how, with what; and a period's seconds, how many of the last how many. Where
+# the guide says it in numbers or words, they stand behind it.
+BEGINS: dict[str, tuple[str, str, object, tuple[int, int, int], str]] = {
+    "function-errors": ("Sum", ">=", 3, (60, 1, 5), "three times within a minute"),
+    "gateway-faults": ("Sum", ">=", 3, (60, 1, 5), "three within a minute"),
+    "throttles": ("Sum", ">", 0, (300, 1, 1), "Lambda refused callers"),
+    "api-failures": ("Average", ">", 0.05, (300, 2, 3), "One of twenty requests got a 5xx, for ten minutes"),
+    "first-token": (
+        "p90",
+        ">",
+        {"Ref": "FirstTokenAlarmMs"},
+        (300, 3, 3),
+        "One stream of ten waits longer than `FirstTokenAlarmMs`, for a quarter of an hour",
+    ),
+    "ledger-spills": ("Sum", ">", 0, (300, 1, 1), "Records were not written"),
+    "ledger-throttled": ("Sum", ">", 0, (300, 1, 1), "DynamoDB refused writes"),
+    "rollup-lag": ("Maximum", ">", 900_000, (300, 3, 3), "wait a quarter of an hour to be counted"),
+    "uncounted-changes": ("Maximum", ">", 0, (300, 1, 1), "The rollup gave a change up"),
+    "failed-sweeps": ("Maximum", ">", 0, (300, 1, 1), "A sweep failed within the last hour"),
+}
+OPERATORS = {">": "GreaterThanThreshold", ">=": "GreaterThanOrEqualToThreshold"}
+
+
+@pytest.mark.parametrize("told", BEGINS)
+def test_an_alarm_begins_when_the_guide_says(watch: Stack, told: str) -> None:
+    """Nor does one begin by silence: a gateway that nobody calls writes no metrics."""
+    (alarm,) = (each for each in alarms(watch).values() if each["AlarmName"]["Fn::Sub"] == f"${{Service}}-{told}")
+    statistic, operator, threshold, (period, breaching, last), says = BEGINS[told]
+    assert alarm.get("Statistic", alarm.get("ExtendedStatistic")) == statistic
+    assert alarm["ComparisonOperator"] == OPERATORS[operator]
+    assert alarm["Threshold"] == threshold
+    assert alarm["Period"] == period
+    assert alarm["EvaluationPeriods"] == last
+    assert alarm.get("DatapointsToAlarm", last) == breaching
+    assert alarm["TreatMissingData"] == "notBreaching"
+    assert alarm.get("EvaluateLowSampleCountPercentile") == ("ignore" if statistic == "p90" else None)
+    (row,) = re.findall(rf"^\| `{told}` \| ([^|]*) \|", (ROOT / "docs/operate.md").read_text("utf-8"), re.MULTILINE)
+    assert says in row
+
+
+def test_it_is_known_of_every_alarm_when_it_begins(watch: Stack) -> None:
+    assert {alarm["AlarmName"]["Fn::Sub"].removeprefix("${Service}-") for alarm in alarms(watch).values()} == {*BEGINS}
 
 
 def test_an_alarm_is_told_when_it_begins_and_when_it_ends(watch: Stack) -> None:
