@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from core.accounts.keys import ENTROPY_BYTES, digest
+from core.accounts.keys import ENTROPY_BYTES
 from core.accounts.operator import make_operator_key
 from tests.integration.admin.conftest import OPERATOR_KEY, Site
 from tests.support.gateway import running_gateway
@@ -57,7 +57,3 @@ async def test_every_answer_has_its_request_id(site: Site) -> None:
         assert answer.headers["x-request-id"].startswith("req-")
         assert answer.headers["X-Inferbase-Request-Id"] == answer.headers["x-request-id"]
         assert answer.json().get("request_id", answer.headers["x-request-id"]) == answer.headers["x-request-id"]
-
-
-def test_the_hash_is_of_the_key() -> None:
-    assert len(digest(OPERATOR_KEY)) == 64

@@ -18,7 +18,7 @@ from core.service import Service
 from core.surfaces.openai_chat import parse_chat
 from core.surfaces.surface import PLAIN, ROUTING, Surface
 from core.tenant import Key
-from tests.support.answers import HELLO, chunk, usage_chunk
+from tests.support.answers import HELLO, chunk, text_answer, usage_chunk
 from tests.support.auto_catalog import CHEAP, THREE, catalog, entry
 from tests.support.clock import ManualClock
 from tests.support.gateway import Running, running_gateway
@@ -221,7 +221,7 @@ class TestHealth:
         is_down = True
 
         def strong(received: Received) -> Any:
-            return BUSY if is_down else HELLO
+            return BUSY if is_down else text_answer("Hello", wait="probe")
 
         quality = {"optimize": "quality"}
         async with (
@@ -241,7 +241,13 @@ class TestHealth:
             assert (tried(), answer["routing"]["excluded"]) == (before, {"unhealthy": 1})
             is_down = False
             await clock.advance(60)
-            assert (await self.ask(running, clock, routing=quality))["model"] == "lab/strong"
+            probing = asyncio.ensure_future(self.ask(running, clock, routing=quality))
+            await upstream.barrier("probe").reached.wait()
+            # While one request finds out, the others stay away.
+            assert (await self.ask(running, clock, routing=quality))["model"] == "lab/cheap"
+            assert tried() == before + 1
+            upstream.barrier("probe").released.set()
+            assert (await probing)["model"] == "lab/strong"
             assert (await self.ask(running, clock, routing=quality))["routing"]["excluded"] == {}
             assert tried() == before + 2
 
