@@ -3,6 +3,7 @@
 import orjson
 from fastapi import Request
 from fastapi.responses import Response
+from starlette.requests import ClientDisconnect
 
 from core.errors import InvalidRequest, RequestTooLarge
 from core.service import Service
@@ -31,6 +32,7 @@ async def body_of(request: Request) -> bytes:
 
     Raises:
         RequestTooLarge: It is.
+        InvalidRequest: It is compressed, or broke off.
     """
     encoding = request.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity"):
@@ -40,11 +42,15 @@ async def body_of(request: Request) -> bytes:
         raise _too_large()
     parts: list[bytes] = []
     size = 0
-    async for part in request.stream():
-        parts.append(part)
-        size += len(part)
-        if size > LARGEST_BODY:
-            raise _too_large()
+    try:
+        async for part in request.stream():
+            parts.append(part)
+            size += len(part)
+            if size > LARGEST_BODY:
+                raise _too_large()
+    except ClientDisconnect:
+        # Nobody hears of it any more but our own log: it is the caller's doing.
+        raise InvalidRequest("The body broke off before its end. Send it whole.", code="invalid_json") from None
     return b"".join(parts)
 
 

@@ -1,9 +1,11 @@
 """A chat completion through the whole gateway: SDK, server, store and a scripted upstream, over real sockets."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from openai import AsyncOpenAI, BadRequestError
 
@@ -158,6 +160,20 @@ class TestRefusals:
                 response = await client.post("/v1/chat/completions", content=content)
         error = response.json()["error"]
         assert (response.status_code, error["code"], error["param"]) == (status, code, param)
+
+    async def test_a_body_that_breaks_off_is_no_fault_of_ours(self, tmp_path: Path) -> None:
+        async with running_gateway(tmp_path, "http://127.0.0.1:9") as running, running.client() as client:
+            url = httpx.URL(running.url)
+            reader, writer = await asyncio.open_connection(url.host, url.port)
+            head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {running.token}\r\n"
+            writer.write(f"{head}content-length: 72\r\n\r\n".encode() + b'{"model": ')
+            writer.write_eof()
+            await reader.read()
+            writer.close()
+            await writer.wait_closed()
+            assert (await client.get("/healthz")).status_code == 200
+            await running.gateway.after_response()
+        assert running.noted.faults == []
 
     async def test_a_large_body_of_unannounced_size_is_refused_too(self, tmp_path: Path) -> None:
         async def pieces() -> Any:
